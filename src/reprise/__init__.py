@@ -1,0 +1,1 @@
+"""Reprise: nineteen ICLR 2025 papers, played again, one executable chapter each."""
