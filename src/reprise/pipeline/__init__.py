@@ -1,0 +1,1 @@
+"""What `reprise` and make do: which chapters are stale, run them, build, verify, accept."""
