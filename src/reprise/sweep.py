@@ -15,7 +15,7 @@ import json
 import os
 import socket
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -86,7 +86,7 @@ def run(slug: str, experiment: str, config: object, *, fresh: bool | None = None
     done: dict[str, dict[str, object]] = {}
     order: list[str] = []
     kept = 0
-    with _backend():
+    with _runner() as runner:
         while True:
             rows = [row for key in order for row in done[key]["rows"]]
             new = [t for t in _tasks(module, slug, experiment, config, rows) if t.key not in done]
@@ -102,7 +102,7 @@ def run(slug: str, experiment: str, config: object, *, fresh: bool | None = None
                     done[task.key] = found
                     kept += 1
             _report(experiment, len(done), len(order), kept)
-            for key, result in _finished(waiting):
+            for key, result in _finished(waiting, runner):
                 done[key] = result
                 _report(experiment, len(done), len(order), kept)
     if not order:
@@ -189,37 +189,48 @@ def _one_thread() -> Iterator[None]:
             torch.set_num_threads(before)
 
 
-def _finished(tasks: Sequence[Task]) -> Iterator[tuple[str, dict[str, object]]]:
-    """Yield (key, result) as cells finish, each one kept on disk before it is handed on."""
-    if not tasks:
-        return
-    by_key = {task.key: task for task in tasks}
-    parallel = joblib.Parallel(return_as="generator_unordered")
-    for key, result in parallel(joblib.delayed(compute)(task) for task in tasks):
-        _keep(by_key[key], result)
-        yield key, result
+Runner = Callable[[Sequence[Task]], Iterator[tuple[str, dict[str, object]]]]
 
 
 @contextlib.contextmanager
-def _backend() -> Iterator[None]:
-    """Choose where cells run: Dask, processes, or here."""
+def _runner() -> Iterator[Runner]:
+    """Choose where cells run: on a Dask cluster, in processes, or here."""
     if address := os.environ.get("DASK_SCHEDULER_ADDRESS"):
         check_scheduler(address)
-        from distributed import Client
+        from distributed import Client, as_completed
 
-        with (
-            Client(address, timeout="20s", set_as_default=True),
-            joblib.parallel_config("dask", wait_for_workers_timeout=60),
-        ):
-            yield
-    else:
-        jobs = int(os.environ.get("REPRISE_JOBS") or 1)
-        if jobs == 1:
-            with joblib.parallel_config("sequential"):
-                yield
-        else:
-            with joblib.parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1):
-                yield
+        # Not joblib's Dask backend: on a cluster with one free thread it would compute here.
+        with Client(address, timeout="20s") as client:
+            client.wait_for_workers(1, timeout=60)
+
+            def on_cluster(tasks: Sequence[Task]) -> Iterator[tuple[str, dict[str, object]]]:
+                futures = client.map(compute, tasks, pure=False, key="reprise")
+                for future in as_completed(futures):
+                    yield future.result()
+
+            yield on_cluster
+        return
+
+    jobs = int(os.environ.get("REPRISE_JOBS") or 1)
+
+    def here(tasks: Sequence[Task]) -> Iterator[tuple[str, dict[str, object]]]:
+        parallel = joblib.Parallel(
+            n_jobs=jobs,
+            backend="loky" if jobs != 1 else "sequential",
+            return_as="generator_unordered",
+        )
+        yield from parallel(joblib.delayed(compute)(task) for task in tasks)
+
+    yield here
+
+
+def _finished(tasks: Sequence[Task], runner: Runner) -> Iterator[tuple[str, dict[str, object]]]:
+    """Yield (key, result) as cells finish, each one kept on disk before it is handed on."""
+    by_key = {task.key: task for task in tasks}
+    if tasks:
+        for key, result in runner(tasks):
+            _keep(by_key[key], result)
+            yield key, result
 
 
 def check_scheduler(address: str, *, timeout: float = 5.0) -> None:
