@@ -151,9 +151,7 @@ def read_table(folder: Path, experiment: str, entry: Mapping[str, object]) -> pd
         if path.suffix == ".parquet":
             rows = pd.read_parquet(path)
         else:
-            rows = pd.read_csv(
-                path, float_precision="round_trip", keep_default_na=False, na_values=[""]
-            )
+            rows = pd.read_csv(path, keep_default_na=False, na_values=[""])
     except Exception as error:
         raise Corrupt(f"{_shown(path)} is damaged: {type(error).__name__}: {error}") from None
     if lacking := [name for name in entry["columns"] if name not in rows.columns]:
