@@ -149,7 +149,14 @@ def _fetch_locked(entry: Entry, tell: Progress) -> str:
 def _prepare(entry: Entry, content: Path, target: Path) -> Path:
     module, _, function = entry.prepare.partition(":")
     target.mkdir()
-    getattr(importlib.import_module(module), function)(content, target)
+    try:
+        getattr(importlib.import_module(module), function)(content, target)
+    except OSError:
+        raise
+    except Exception as error:  # whatever a step meets, the other assets are still fetched
+        raise sources.SourceFailed(
+            f"{entry.prepare} failed: {type(error).__name__}: {error}"
+        ) from error
     return target
 
 

@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ HASH_ALWAYS_BELOW = 50_000_000
 KINDS = ("env", "installed", "pypi", "npm", "debian", "url")
 _NEEDS = {"env": "variable", "url": "url"} | dict.fromkeys(KINDS[1:5], "package")
 _SOURCE_KEYS = {"kind", "files", "unpack"}
+_USE = re.compile(r"tests|[a-z][a-z0-9_]*:[a-z]+")
 _KEYS = {"title", "licence", "citation", "size", "sha256", "used_by", "sources"}
 
 
@@ -120,6 +122,13 @@ def _entry(name: str, given: Mapping[str, object]) -> Entry:
         raise ValueError(f"`file` must be a plain file name, got {given['file']!r}")
     if not given.get("prepare", "reprise.x:f").startswith("reprise."):
         raise ValueError(f"`prepare` must name a function of reprise, got {given['prepare']!r}")
+    if type(given["size"]) is not int or given["size"] < 0:
+        raise ValueError(f"`size` must be a number of bytes, got {given['size']!r}")
+    for use in _texts(given["used_by"]):
+        if not _USE.fullmatch(use):
+            raise ValueError(f"`used_by` takes 'slug:profile' and 'tests', got {use!r}")
+    if not given["sources"]:
+        raise ValueError("`sources` must hold at least one")
     fields = {key: given[key] for key in given if key not in ("used_by", "sources")}
     used_by = tuple(given["used_by"])
     return Entry(
@@ -289,6 +298,8 @@ def asset(name: str) -> Path:
         When it hasn't been fetched.
     WrongHash
         When the content is another than the registry says; names both hashes.
+    AssetError
+        When the files cannot be read.
     """
     found = entry(name)
     where = folder(name)
@@ -297,18 +308,22 @@ def asset(name: str) -> Path:
             f"asset {name!r} is not in {store()}: fetch it with `reprise assets --fetch {name}` "
             "(`make book` does it too)"
         )
-    if problem := _check(found, where):
+    try:
+        problem = _check(found, where)
+    except OSError as error:
+        raise AssetError(f"asset {name!r} in {where} cannot be read: {error.strerror}") from None
+    if problem:
         raise WrongHash(problem)
     return where / found.file if found.file and not found.prepare else where
 
 
 def state(name: str) -> str:
-    """Return 'present', 'missing' or 'wrong' (content with another hash)."""
+    """Return 'present', 'missing' or 'wrong' (another content, or not readable)."""
     try:
         asset(name)
     except MissingAsset:
         return "missing"
-    except WrongHash:
+    except AssetError:
         return "wrong"
     return "present"
 

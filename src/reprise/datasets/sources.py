@@ -6,6 +6,7 @@ Packages are only ever opened: nothing of them is installed, imported or run.
 from __future__ import annotations
 
 import bz2
+import errno
 import fcntl
 import gzip
 import importlib.metadata
@@ -226,7 +227,9 @@ def _url(source: Source, name: str, work: Path, target: Path) -> list[Path]:
     download = pooch.HTTPDownloader(timeout=60, headers={"User-Agent": "reprise"})
     try:
         pooch.retrieve(name, None, fname=file_name, path=work, downloader=download)
-    except (OSError, ValueError) as error:  # requests' errors are OSErrors
+    except (OSError, ValueError) as error:  # requests' errors are OSErrors without a number
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise
         raise SourceFailed(f"{name}: {str(error).splitlines()[0][:200]}") from None
     path = work / file_name
     if source.archive:
