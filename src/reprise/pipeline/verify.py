@@ -1,0 +1,159 @@
+"""Compare fresh quick results with the stored reference, as each column's tolerance says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from reprise import results
+from reprise.pipeline import compare, digests
+from reprise.pipeline.book import Chapter, check
+from reprise.pipeline.compare import Column
+
+
+@dataclass(frozen=True)
+class Turned:
+    """A verdict that differs from the stored one."""
+
+    claim: str
+    old: str
+    new: str
+    ok: bool
+    why: str
+
+
+@dataclass
+class Comparison:
+    """What the comparison of one chapter found."""
+
+    slug: str
+    state: str = "same"  # "same", "moved", "failed", "no reference yet", "not run"
+    notes: list[str] = field(default_factory=list)
+    columns: dict[str, list[Column]] = field(default_factory=dict)  # by experiment
+    verdicts: list[Turned] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        """Whether `make verify` may pass."""
+        return self.state not in ("failed", "not run")
+
+
+def stored_folder(root: Path, slug: str, profile: str = "quick") -> Path:
+    """Return where a chapter's stored results of a profile stand."""
+    from reprise import paths
+
+    return paths.stored() / slug / profile
+
+
+def fresh_folder(root: Path, slug: str, profile: str = "quick") -> Path:
+    """Return where the last run of a chapter left its tables."""
+    return root / "_build" / "run" / profile / slug
+
+
+def verify(root: Path, slugs: Iterable[str] = ()) -> bool:
+    """Run what is stale, compare every chapter, print what moved, return whether all passed."""
+    chosen = check(root, slugs)
+    run_stale(root, chosen)
+    found = [compare_chapter(item) for item in chosen]
+    report(found)
+    return all(item.ok for item in found)
+
+
+def run_stale(root: Path, chosen: Iterable[Chapter]) -> None:
+    """Run those chapters whose quick run isn't current; a failure shows as a run still missing."""
+    stale = [item.slug for item in chosen if digests.stale(item, "quick")]
+    if stale:
+        from reprise.pipeline import runner
+
+        runner.run_chapters(root, stale, profile="quick")
+
+
+def compare_chapter(item: Chapter) -> Comparison:
+    """Return the comparison of a chapter's fresh quick results with the stored ones.
+
+    Raises
+    ------
+    results.Corrupt
+        When a stored file is damaged; names its path. It is never read past or written over.
+    """
+    found = Comparison(item.slug)
+    if reasons := digests.stale(item, "quick"):
+        found.state = "not run"
+        found.notes.append(f"no current quick run: {'; '.join(reasons[:3])}")
+        return found
+    new_folder, old_folder = fresh_folder(item.root, item.slug), stored_folder(item.root, item.slug)
+    old, new = results.read_run(old_folder), results.read_run(new_folder)
+    if new is None:
+        found.state = "not run"
+        found.notes.append("the last run left no run.json")
+        return found
+    if old is None:
+        if any(old_folder.glob("*.csv")) or any(old_folder.glob("*.parquet")):
+            raise results.Corrupt(
+                f"data/results/{item.slug}/quick/run.json is missing, but there are tables beside it"
+            )
+        found.state = "no reference yet"
+        found.notes.append(f'take one with: make accept C={item.slug} WHY="..."')
+        return found
+    configs = item.configs("quick")
+    for name in sorted({*old["experiments"], *new["experiments"], *configs}):
+        if name not in old["experiments"] or name not in new["experiments"] or name not in configs:
+            side = "reference" if name not in old["experiments"] else "fresh run"
+            found.notes.append(f"{name} is not in the {side}")
+            found.state = "failed"
+            continue
+        before = results.read_table(old_folder, name, old["experiments"][name])
+        after = results.read_table(new_folder, name, new["experiments"][name])
+        config = configs[name]
+        found.columns[name] = compare.tables(before, after, config.KEYS, config.TOLERANCES)
+    found.verdicts = turned(claims_of(old_folder), claims_of(new_folder), found.columns, configs)
+    columns = [column for group in found.columns.values() for column in group]
+    if not all(c.ok for c in columns) or not all(v.ok for v in found.verdicts):
+        found.state = "failed"
+    elif found.state == "same" and (any(c.moved for c in columns) or found.verdicts):
+        found.state = "moved"
+    return found
+
+
+def report(found: Iterable[Comparison]) -> None:
+    """Print a table of what moved, and one line per chapter."""
+    from reprise.pipeline.cli import show
+
+    found = list(found)
+    rows = [
+        {
+            "chapter": item.slug,
+            "what": f"{experiment} {column.column}",
+            "old": column.old,
+            "new": column.new,
+            "moved": f"{column.moved} of {column.compared}" if column.compared else "",
+            "tolerance": column.tolerance,
+            "of it": "" if column.share == float("inf") else f"{column.share:.2g}",
+            "where": column.where,
+            "": "ok" if column.ok else "FAILED",
+        }
+        for item in found
+        for experiment, columns in item.columns.items()
+        for column in columns
+        if column.moved
+    ]
+    rows += [
+        {
+            "chapter": item.slug,
+            "what": f"verdict {verdict.claim}",
+            "old": verdict.old,
+            "new": verdict.new,
+            "where": verdict.why,
+            "": "ok" if verdict.ok else "FAILED",
+        }
+        for item in found
+        for verdict in item.verdicts
+    ]
+    if rows:
+        show(rows, title="what moved")
+    for item in found:
+        note = f" ({'; '.join(item.notes)})" if item.notes else ""
+        count = sum(column.compared for columns in item.columns.values() for column in columns)
+        values = f", {count} values compared" if count else ""
+        print(f"{item.slug}: {item.state}{values}{note}")
