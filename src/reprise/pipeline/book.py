@@ -218,18 +218,19 @@ def toc(root: Path) -> list[str]:
         raise UserError(f"_toc.yml: {error.strerror}") from None
     except yaml.YAMLError as error:
         raise UserError(f"_toc.yml is not YAML: {_one(error)}") from None
-    return list(_files(tree))
+    return list(documents(tree))
 
 
-def _files(node: object) -> Iterable[str]:
+def documents(node: object) -> Iterable[str]:
+    """Yield the files that a parsed table of contents names, in order."""
     if isinstance(node, dict):
         if "file" in node:
             yield str(node["file"])
         for value in node.values():
-            yield from _files(value)
+            yield from documents(value)
     elif isinstance(node, list):
         for value in node:
-            yield from _files(value)
+            yield from documents(value)
 
 
 def chapters(root: Path) -> list[Chapter]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import yaml
 
-from reprise.pipeline.book import SLUG
+from reprise.pipeline.book import SLUG, documents
 from reprise.pipeline.cells import UserError
 from reprise.results import write_bytes
 
@@ -82,7 +82,7 @@ def new(root: Path, slug: str, part: str, title: str) -> list[Path]:
             made.append(path)
         # The formatter has the last word on quotes in a title.
         python = [str(path) for path in made if path.suffix == ".py"]
-        command = [sys.executable, "-m", "ruff", "format", "--quiet", *python]
+        command = [sys.executable, "-m", "ruff", "format", "--quiet", "--no-cache", *python]
         subprocess.run(command, cwd=root, check=False, capture_output=True)
         write_bytes(root / "_toc.yml", toc.encode())
     except OSError as error:
@@ -156,7 +156,9 @@ def add_to_toc(text: str, slug: str, part: str) -> str:
     found = yaml.safe_load(made)
     parts = found.get("parts", []) if isinstance(found, dict) else []
     own = [p for p in parts if p.get("caption") == part]
-    if not own or own[0]["chapters"][-1] != {"file": f"book/{slug}"}:
+    before = set(documents(yaml.safe_load(text)))
+    kept = before | {f"book/{slug}"} == set(documents(found))
+    if not kept or not own or own[0]["chapters"][-1] != {"file": f"book/{slug}"}:
         raise UserError("_toc.yml is not laid out as `make new` knows it: add the chapter by hand")
     return made
 
