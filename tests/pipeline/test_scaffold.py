@@ -176,7 +176,7 @@ def test_chapters_of_every_part_land_in_the_books_order():
 
 
 def test_a_toc_of_another_layout_is_left_alone(repository):
-    text = "format: jb-book\nroot: book/intro\nparts: [{caption: Privacy, chapters: []}]\n"
+    text = "root: book/intro\nparts: [{caption: Privacy, chapters: [{file: book/one}]}]\n"
     (repository / "_toc.yml").write_text(text)
     with pytest.raises(UserError, match="add the chapter by hand"):
         scaffold.new(repository, "x", "privacy", "T")

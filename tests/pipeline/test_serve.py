@@ -79,7 +79,8 @@ def test_lab_answers_on_its_port_and_opens_chapters_as_notebooks(repository, tmp
         (repository / folder).mkdir(parents=True)
     name = "labconfig/default_setting_overrides.json"
     (repository / ".jupyter" / name).write_text((ROOT / ".jupyter" / name).read_text())
-    text = "---\nkernelspec:\n  display_name: P\n  name: python3\n---\n\n# T\n\n```{code-cell} ipython3\n1 + 1\n```\n"
+    header = "---\nkernelspec:\n  display_name: Python 3\n  name: python3\n---\n\n# T\n\n"
+    text = header + "```{code-cell} ipython3\n1 + 1\n```\n"
     (repository / "book" / "toy.md").write_text(text)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
