@@ -43,6 +43,8 @@ class Shelf:
     def add(self, name: str, sources: list[dict], **fields: object) -> None:
         lines = [f"[{name}]"]
         lines += [f"{key} = {_toml(value)}" for key, value in (PLAIN | fields).items()]
+        if not sources:
+            lines += ["sources = []"]
         for source in sources:
             lines += [f"[[{name}.sources]]"]
             lines += [f"{key} = {_toml(value)}" for key, value in source.items()]

@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -97,6 +98,22 @@ def test_two_processes_at_once_fetch_once_and_both_have_it(shelf, packed, tmp_pa
     assert packed.read_text() == "call\n"
     assert sorted(text.split()[0] for text in told) == ["npm", "present"]
     assert _parts(shelf) == []
+
+
+def test_waiting_for_another_process_is_told(shelf, packed):
+    told = []
+    with fetching._locked("thing", lambda *event: None):
+        thread = threading.Thread(
+            target=fetch, args=(["thing"],), kwargs={"progress": lambda *event: told.append(event)}
+        )
+        thread.start()
+        deadline = time.monotonic() + 30
+        while not told and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert told == [("thing", "waiting: another process fetches it")]
+        assert registry.state("thing") == "missing"
+    thread.join()
+    assert registry.state("thing") == "present"
 
 
 @pytest.mark.parametrize("whole_group", [True, False])

@@ -207,6 +207,16 @@ def test_a_damaged_entry_is_refused_by_name(shelf, fields, source, message):
         registry.entries()
 
 
+def test_an_entry_without_a_field_or_a_source_is_refused(shelf):
+    shelf.path.write_text("[thing]\ntitle = 'a'\n")
+    with pytest.raises(ValueError, match="asset 'thing': `citation` is missing"):
+        registry.entries()
+    shelf.path.write_text("")
+    shelf.add("thing", [], sha256="a" * 64)
+    with pytest.raises(ValueError, match="`sources` must hold at least one"):
+        registry.entries()
+
+
 def test_a_table_that_is_no_toml_is_refused(shelf):
     shelf.path.write_text("[thing")
     with pytest.raises(ValueError, match=r"registry\.toml"):

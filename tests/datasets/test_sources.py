@@ -8,6 +8,7 @@ import re
 import threading
 import zipfile
 from functools import partial
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -273,6 +274,57 @@ def test_a_command_that_is_not_there_is_named(shelf, monkeypatch):
     source = {"kind": "npm", "package": "things@1.0", "files": ["*"]}
     shelf.add("thing", [source], sha256="a" * 64)
     with pytest.raises(NotFetched, match="the command npm is not installed"):
+        fetch(["thing"])
+
+
+def test_a_command_and_a_file_without_permission_are_named(shelf, tmp_path, monkeypatch):
+    def refuse(*arguments, **options):
+        raise PermissionError(13, "Permission denied")
+
+    (tmp_path / "a").write_bytes(DATA)
+    monkeypatch.setenv("THING", str(tmp_path / "a"))
+    shelf.add("thing", [{"kind": "env", "variable": "THING", "files": ["a"]}], sha256="a" * 64)
+    shelf.add("other", [{"kind": "npm", "package": "x", "files": ["a"]}], sha256="a" * 64)
+    monkeypatch.setattr(sources.subprocess, "run", refuse)
+    opening = Path.open
+    monkeypatch.setattr(
+        Path, "open", lambda p, *a, **k: refuse() if p.name == "a" else opening(p, *a, **k)
+    )
+    with pytest.raises(NotFetched, match=r"cannot read a in THING=.*: Permission denied"):
+        fetch(["thing"])
+    with pytest.raises(NotFetched, match=r"cannot run npm: .*Permission denied"):
+        fetch(["other"])
+
+
+def test_a_package_that_gives_several_files_is_refused(shelf, tmp_path):
+    shelf.command("npm", "touch a.tgz b.tgz\n")
+    shelf.add("thing", [{"kind": "npm", "package": "x", "files": ["a"]}], sha256="a" * 64)
+    shelf.command("apt-get", "true\n")
+    shelf.add("other", [{"kind": "debian", "package": "x", "files": ["a"]}], sha256="a" * 64)
+    with pytest.raises(NotFetched, match="x gave 2 files, one was expected"):
+        fetch(["thing"])
+    with pytest.raises(NotFetched, match="apt-get download x gave 0 packages"):
+        fetch(["other"])
+
+
+def test_no_space_for_a_download_is_not_the_sources_fault(shelf, server, monkeypatch):
+    import pooch
+
+    def full(*arguments, **options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pooch, "retrieve", full)
+    source = {"kind": "url", "url": f"{server[1]}/a", "files": ["a"]}
+    shelf.add("thing", [source], sha256="a" * 64)
+    with pytest.raises(NotFetched, match="asset 'thing': no space left in"):
+        fetch(["thing"])
+
+
+def test_an_address_must_match_a_glob(shelf, server):
+    (server[0] / "b").write_bytes(b"")
+    source = {"kind": "url", "url": f"{server[1]}/b", "files": ["a"]}
+    shelf.add("thing", [source], sha256="a" * 64)
+    with pytest.raises(NotFetched, match="/b matches none of a"):
         fetch(["thing"])
 
 

@@ -102,8 +102,8 @@ def _fetch(name: str, tell: Progress) -> str:
     except OSError as error:
         why = _HERE.get(error.errno, str(error))
         raise NotFetched(
-            f"asset {name!r}: {why} in {registry.store()}: free some, or set REPRISE_CACHE to "
-            "another folder"
+            f"asset {name!r}: {why} in {registry.store()}: make room there, or set REPRISE_CACHE "
+            "to a folder that can be written"
         ) from None
 
 
@@ -151,9 +151,9 @@ def _prepare(entry: Entry, content: Path, target: Path) -> Path:
     target.mkdir()
     try:
         getattr(importlib.import_module(module), function)(content, target)
-    except OSError:
-        raise
     except Exception as error:  # whatever a step meets, the other assets are still fetched
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise
         raise sources.SourceFailed(
             f"{entry.prepare} failed: {type(error).__name__}: {error}"
         ) from error

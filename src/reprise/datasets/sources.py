@@ -88,7 +88,11 @@ def _take(members: list[Member], source: Source, target: Path, about: str) -> li
             if path.exists():
                 raise SourceFailed(f"{about} holds two files that would be named {relative}")
             path.parent.mkdir(parents=True, exist_ok=True)
-            with opened() as raw, path.open("xb") as out:
+            try:
+                raw = opened()
+            except OSError as error:
+                raise SourceFailed(f"cannot read {name} in {about}: {error.strerror}") from None
+            with raw, path.open("xb") as out:
                 if opener:
                     with opener(raw) as content:
                         shutil.copyfileobj(content, out, 1 << 20)
@@ -133,6 +137,8 @@ def _command(command: list[str], where: Path, timeout: float = 1800) -> None:
         )
     except FileNotFoundError:
         raise SourceFailed(f"the command {command[0]} is not installed") from None
+    except PermissionError as error:
+        raise SourceFailed(f"cannot run {command[0]}: {error}") from None
     except subprocess.TimeoutExpired:
         raise SourceFailed(f"{command[0]} gave no answer for {timeout:.0f} s") from None
     if done.returncode:
