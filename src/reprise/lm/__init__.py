@@ -8,7 +8,7 @@ _EXPORTS = {
     "LSTMConfig": "tiny",
     "TinyGPT": "tiny",
     "Trained": "tiny",
-    "Vocabulary": "tiny",
+    "Vocabulary": "vocabulary",
     "batches": "tiny",
     "bits_per_token": "tiny",
     "train": "tiny",
