@@ -91,6 +91,26 @@ class System:
 
 
 @dataclass(frozen=True)
+class E0:
+    """Proposition 1: the stages at several lengths of training."""
+
+    sigmas: tuple[int, ...] = field(metadata=_paper("any"))
+    n_stages: int = field(metadata=_paper(300))
+    c: float = field(metadata=_paper(0.033))
+    n_seeds: int = field(metadata=_paper("none: nothing is random"))
+
+    KEYS: ClassVar = ("sigma", "stage")
+    TOLERANCES: ClassVar = {"u": "rtol:1e-12", "difference": "timing"}
+    ASSETS: ClassVar = ()
+
+    def __post_init__(self) -> None:
+        _counts(n_stages=self.n_stages, n_seeds=self.n_seeds)
+        _positive(c=self.c)
+        ok = len(self.sigmas) > 1 and all(s >= self.n_stages for s in self.sigmas)
+        _check(sigmas=(self.sigmas, ok, f"at least two numbers of at least {self.n_stages}"))
+
+
+@dataclass(frozen=True)
 class E1:
     """Measured against predicted gains."""
 
@@ -302,6 +322,7 @@ def configs(parameters: Mapping[str, object]) -> dict[str, object]:
         "fashion", "resnet8", 8, p["epochs_study"], lr, p["n_train"], p["n_test"]
     )  # fmt: skip
     found: dict[str, object] = {
+        "e0": E0((100, 1000, 117_000), 100, c, 1),
         "e1": E1((0.0, 0.3, 0.6, 0.9, -0.9), 9, 5000, 1),
     }
     if not full:

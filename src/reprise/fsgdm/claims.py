@@ -1,0 +1,436 @@
+"""What the paper claims, and the rules that decide; the tables are those of `experiments`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reprise.claims import Claim, Measure, Paper, Status, Verdict, all_of, combine, custom, sign
+from reprise.claims import exact as exactly
+from reprise.estimate import Estimate, exact, paired
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    Tables = Mapping[str, pd.DataFrame]
+    Estimates = Mapping[str, Estimate]
+
+PAPER = Paper(
+    title="On the Performance Analysis of Momentum Method: A Frequency Domain Perspective",
+    authors=(
+        "Xianliang Li",
+        "Jun Luo",
+        "Zhiwei Zheng",
+        "Hanxiao Wang",
+        "Li Luo",
+        "Lingkun Wen",
+        "Linlong Wu",
+        "Sheng Xu",
+    ),
+    venue="ICLR 2025",
+    arxiv="2411.19671",
+    code="https://github.com/yinleung/FSGDM",
+    part="Optimisation and scaling",
+    idea="Momentum is a filter over training time: keep the gradient as it is early, amplify its "
+    "slow part more and more, damp its fast part late.",
+    key_figure="fig-responses",
+    url="https://openreview.net/forum?id=tznvtmSEiN",
+)
+
+POINTS = "points of accuracy"
+RULE_OF_THUMB = 30.992
+WITHIN = 1.6
+SETS = {"fashion": "Fashion-MNIST", "mnist": "MNIST", "digits": "digits"}
+
+
+# --- measures --------------------------------------------------------------------------------
+
+
+def _final(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per run: its last, where the accuracies stand, in points."""
+    last = rows.dropna(subset=["accuracy"])
+    return last.assign(points=100 * last["accuracy"])
+
+
+def _three(problem: str, a: str, b: str) -> Callable[[Tables], Estimate | None]:
+    def compute(tables: Tables) -> Estimate | None:
+        runs = _final(tables["e2"])
+        runs = runs[runs["problem"] == problem]
+        if runs.empty:
+            return None
+        return paired(runs, "points", "optimizer", a, b, unit=POINTS)
+
+    return compute
+
+
+def _tuned(a: str, b: str) -> Callable[[Tables], Estimate | None]:
+    def compute(tables: Tables) -> Estimate | None:
+        runs = _final(tables["e4"])
+        runs = runs[runs["phase"] == "final"]
+        return paired(runs, "points", "optimizer", a, b, unit=POINTS)
+
+    return compute
+
+
+def chosen(rows: pd.DataFrame, family: str, sequence: str) -> pd.DataFrame:
+    """Return the runs of the setting of best mean validation accuracy; resnet8 only.
+
+    Parameters
+    ----------
+    rows : the table of e3
+    family, sequence : of which to choose; a fixed sequence is always u = 0.9
+    """
+    runs = _final(rows)
+    runs = runs[
+        (runs["net"] == "resnet8") & (runs["family"] == family) & (runs["sequence"] == sequence)
+    ]
+    if sequence == "fixed":
+        return runs[np.isclose(runs["value"], 0.9)]
+    if runs.empty:
+        return runs
+    best = runs.groupby("value")["validation"].mean().idxmax()
+    return runs[np.isclose(runs["value"], best)]
+
+
+def _study(
+    a: tuple[str, str], others: tuple[tuple[str, str], ...]
+) -> Callable[[Tables], Estimate | None]:
+    """Compare a system with the best (by validation) of others that the table holds."""
+
+    def compute(tables: Tables) -> Estimate | None:
+        import pandas as pd
+
+        one = chosen(tables["e3"], *a)
+        rest = [r for r in (chosen(tables["e3"], *other) for other in others) if not r.empty]
+        if one.empty or not rest:
+            return None
+        best = max(rest, key=lambda runs: runs["validation"].mean())
+        both = pd.concat([one.assign(side="a"), best.assign(side="b")])
+        return paired(both, "points", "side", "a", "b", unit=POINTS)
+
+    return compute
+
+
+def _rivals(tables: Tables) -> Estimate:
+    """Return how many decoupled systems other than the rising low-pass the table holds."""
+    e3 = tables["e3"]
+    rest = e3[e3["family"].isin(["LPG", "HPG"]) & (e3["net"] == "resnet8")]
+    rest = rest[(rest["family"] != "LPG") | (rest["sequence"] != "rising")]
+    return exact(len(rest.groupby(["family", "sequence", "value"])))
+
+
+def _largest_error(tables: Tables) -> Estimate:
+    e1 = tables["e1"]
+    return exact((np.abs(e1["measured"] - e1["gain"]) / e1["gain"]).max())
+
+
+def _peaks(tables: Tables) -> Estimate:
+    """Return the largest relative error of the predicted peaks, 1 or 1 / (1 - |u|)."""
+    peaks = tables["e1"].groupby(["coupling", "u"])["measured"].max().reset_index()
+    size = peaks["u"].abs()
+    predicted = np.where(peaks["coupling"] == "orthodox", 1.0, 1 / (1 - size))
+    return exact(np.abs(peaks["measured"] / predicted - 1).max())
+
+
+def _stages(tables: Tables) -> Estimate:
+    return exact(tables["e0"]["difference"].max())
+
+
+def cell_means(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return problem -> table of runs (seeds down, cells of c and v across) of e5."""
+    return {
+        problem: group.pivot_table(index="seed", columns=["c", "v"], values="accuracy")
+        for problem, group in rows.groupby("problem")
+    }
+
+
+def _rank_correlation(tables: Tables) -> Estimate | None:
+    """Return Spearman's correlation of the two maps of means; the bootstrap is over seeds."""
+    from scipy import stats
+
+    maps = list(cell_means(tables["e5"]).values())
+    if len(maps) != 2 or maps[0].shape[1] < 25:
+        return None
+    value = stats.spearmanr(maps[0].mean(), maps[1].mean()).statistic
+    rng = np.random.default_rng(0)
+    draws = []
+    for _ in range(2000):
+        means = [m.iloc[rng.integers(len(m), size=len(m))].mean() for m in maps]
+        draws.append(stats.spearmanr(*means).statistic)
+    low, high = np.quantile(draws, [0.025, 0.975])
+    return Estimate(
+        float(value),
+        float(min(low, value)),
+        float(max(high, value)),
+        n=len(maps[0]),
+        how="percentile bootstrap over seeds",
+    )
+
+
+def _cells_at_the_thumb(tables: Tables) -> Estimate | None:
+    """Return how many of the best 6 cells, by mean rank over the maps, follow the rule of thumb."""
+    maps = list(cell_means(tables["e5"]).values())
+    if len(maps) != 2 or maps[0].shape[1] < 25:
+        return None
+    ranks = sum(m.mean().rank(ascending=False) for m in maps)
+    best = ranks.sort_values(kind="stable").index[:6]
+    gains = [v * (1 + 1 / c) for c, v in best]
+    return exact(sum(RULE_OF_THUMB / WITHIN <= g <= RULE_OF_THUMB * WITHIN for g in gains))
+
+
+def _bits(net: str) -> Callable[[Tables], Estimate | None]:
+    def compute(tables: Tables) -> Estimate | None:
+        runs = tables["e6"]
+        runs = runs[(runs["net"] == net) & (runs["phase"] == "final")]
+        return paired(runs, "bits", "optimizer", "Standard", "FSGDM", unit="bits per character")
+
+    return compute
+
+
+def _returns(tables: Tables) -> Estimate:
+    runs = tables["e7"]
+    runs = runs[runs["phase"] == "final"]
+    return paired(runs, "last_return", "optimizer", "FSGDM", "Standard", unit="return")
+
+
+OTHERS_OF_LPG = (
+    ("LPG", "fixed"),
+    ("LPG", "falling"),
+    ("HPG", "rising"),
+    ("HPG", "fixed"),
+    ("HPG", "falling"),
+)
+
+MEASURES = {
+    "gain_error": Measure(("e1",), _largest_error, "largest relative error of a measured gain"),
+    "peak_error": Measure(("e1",), _peaks, "largest relative error of a peak gain"),
+    "standard_ema": Measure(("e2",), _three("fashion", "Standard", "EMA"), "Standard − EMA"),
+    "standard_ema_mnist": Measure(
+        ("e2",), _three("mnist", "Standard", "EMA"), "Standard − EMA, MNIST"
+    ),
+    "standard_ema_digits": Measure(
+        ("e2",), _three("digits", "Standard", "EMA"), "Standard − EMA, digits"
+    ),
+    "standard_ema_tuned": Measure(
+        ("e4",), _tuned("Standard", "EMA"), "Standard − EMA, each at its best learning rate"
+    ),
+    "rising_falling": Measure(
+        ("e3",), _study(("LP", "rising"), (("LP", "falling"),)), "LP rising − LP falling"
+    ),
+    "low_high": Measure(
+        ("e3",), _study(("LP", "fixed"), (("HP", "fixed"),)), "LP fixed .9 − HP fixed .9"
+    ),
+    "rising_gain": Measure(
+        ("e3",), _study(("LPG", "rising"), OTHERS_OF_LPG), "LPG rising − the best other gain system"
+    ),
+    "rivals": Measure(("e3",), _rivals, "other decoupled systems in the table"),
+    "fsgdm_standard_fashion": Measure(
+        ("e2",), _three("fashion", "FSGDM", "Standard"), "FSGDM − Standard, Fashion-MNIST"
+    ),
+    "fsgdm_standard_mnist": Measure(
+        ("e2",), _three("mnist", "FSGDM", "Standard"), "FSGDM − Standard, MNIST"
+    ),
+    "fsgdm_standard_digits": Measure(
+        ("e2",), _three("digits", "FSGDM", "Standard"), "FSGDM − Standard, digits"
+    ),
+    "fsgdm_standard_tuned": Measure(
+        ("e4",), _tuned("FSGDM", "Standard"), "FSGDM − Standard, each at its best learning rate"
+    ),
+    "stages": Measure(("e0",), _stages, "largest difference of a stage's u between lengths"),
+    "map_correlation": Measure(("e5",), _rank_correlation, "rank correlation of the two maps"),
+    "cells_at_the_thumb": Measure(
+        ("e5",), _cells_at_the_thumb, "best 6 cells that follow the rule of thumb"
+    ),
+    "bits_lstm": Measure(("e6",), _bits("lstm"), "Standard − FSGDM, LSTM"),
+    "bits_transformer": Measure(("e6",), _bits("transformer"), "Standard − FSGDM, Transformer"),
+    "returns": Measure(("e7",), _returns, "FSGDM − Standard, last 20 training episodes"),
+}
+
+
+# --- rules -----------------------------------------------------------------------------------
+
+
+def _comment_tuned(what: str) -> Callable[[Estimates, Verdict], str]:
+    def comment(estimates: Estimates, verdict: Verdict) -> str:
+        tuned = estimates.get(what)
+        if tuned is None:
+            return ""
+        start = f"With the learning rate tuned for each: {tuned.text()}."
+        if tuned.low <= 0 <= tuned.high:
+            return f"{start} The interval covers 0: an effect of the learning rate."
+        side = "stays" if tuned.low > 0 else "turns round"
+        return f"{start} The difference {side} when each has its own learning rate."
+
+    return comment
+
+
+def _comment_rivals(estimates: Estimates, verdict: Verdict) -> str:
+    return f"Compared with {estimates['rivals'].value:.0f} other decoupled systems."
+
+
+DATA = ("fsgdm_standard_fashion", "fsgdm_standard_mnist", "fsgdm_standard_digits")
+
+
+def judge_three_sets(estimates: Estimates) -> Verdict:
+    """Return C6's verdict: ahead on 2 of 3 data sets and never behind; alone, the general rule."""
+    parts = {name: sign(name)(estimates) for name in DATA if name in estimates}
+    if len(parts) < len(DATA):
+        (fashion, *_) = parts.values()
+        return fashion
+    kinds = [v.status for v in parts.values()]
+    ahead, behind = kinds.count(Status.REPRODUCED), kinds.count(Status.NOT_REPRODUCED)
+    if ahead >= 2 and not behind:
+        status = Status.REPRODUCED
+    elif behind >= 2:
+        status = Status.NOT_REPRODUCED
+    elif not ahead and not behind:
+        status = Status.INCONCLUSIVE
+    else:
+        status = Status.PARTLY
+    sets = "; ".join(
+        f"{SETS[name.rsplit('_', 1)[1]]} {verdict.reason}" for name, verdict in parts.items()
+    )
+    return Verdict(
+        status,
+        f"ahead on {ahead} of 3 data sets, behind on {behind}: {sets}",
+        min(v.margin for v in parts.values()),
+    )
+
+
+def judge_plane(estimates: Estimates) -> Verdict:
+    """Return C7's verdict from (a) the stages, (b) the maps' correlation, (c) the rule of thumb."""
+    a = exactly("stages", atol=1e-15)(estimates)
+    rho, count = estimates["map_correlation"], int(estimates["cells_at_the_thumb"].value)
+    b_holds, b_fails, c_holds = rho.low > 0.5, rho.high < 0.5, count >= 4
+    a_holds = a.status is Status.REPRODUCED
+    if a_holds and b_holds and c_holds:
+        status = Status.REPRODUCED
+    elif a_holds and (b_holds or c_holds):
+        status = Status.PARTLY
+    elif b_fails and not c_holds:
+        status = Status.NOT_REPRODUCED
+    else:
+        status = Status.INCONCLUSIVE
+    reason = (
+        f"(a) stages: {a.reason}; (b) correlation of the maps {rho.text()}, above 0.5 needed; "
+        f"(c) {count} of the 6 best cells follow the rule of thumb, 4 needed"
+    )
+    return Verdict(status, reason, min(abs(rho.low - 0.5), abs(rho.high - 0.5)))
+
+
+def judge_language(estimates: Estimates) -> Verdict:
+    """Return C8's verdict: ahead for both nets; partly for one; behind for one and never ahead."""
+    parts = [sign(name)(estimates) for name in ("bits_lstm", "bits_transformer")]
+    kinds = [v.status for v in parts]
+    ahead, behind = kinds.count(Status.REPRODUCED), kinds.count(Status.NOT_REPRODUCED)
+    if ahead == 2:
+        status = Status.REPRODUCED
+    elif ahead:
+        status = Status.PARTLY
+    elif behind:
+        status = Status.NOT_REPRODUCED
+    else:
+        status = Status.INCONCLUSIVE
+    joined = combine(parts)
+    reason = f"LSTM {parts[0].reason}; Transformer {parts[1].reason}"
+    return Verdict(status, reason, joined.margin)
+
+
+FULL_ONLY = "only the full profile runs it"
+
+CLAIMS = [
+    Claim(
+        id="C1",
+        text="A momentum step is a filter with a gain known in closed form; coupled gains never "
+        "exceed 1, decoupled ones do on a band of frequencies.",
+        paper="|H| = |v| / √(1 − 2u cos ω + u²)",
+        where="Section 3, the response of a stage",
+        rule=all_of(exactly("gain_error", atol=1e-3), exactly("peak_error", atol=1e-3)),
+        fixed="before any run",
+    ),
+    Claim(
+        id="C2",
+        text="Decoupled momentum (v = 1) beats coupled momentum (v = 1 − u) at the same learning "
+        "rate.",
+        paper="ahead on all 7 image pairs; BLEU 28.12 to 4.99 and alike",
+        where="Main results",
+        rule=sign("standard_ema"),
+        fixed="after a pilot",
+        unit=POINTS,
+        beside=("standard_ema_mnist", "standard_ema_digits", "standard_ema_tuned"),
+        comment=_comment_tuned("standard_ema_tuned"),
+    ),
+    Claim(
+        id="C3",
+        text="In the coupled low-pass family a rising u beats a falling one.",
+        paper="77.12 % to 69.69 % (CIFAR-100, ResNet50)",
+        where="Study of momentum systems, orthodox",
+        rule=sign("rising_falling"),
+        fixed="after a pilot",
+        effect=77.12 - 69.69,
+        unit=POINTS,
+    ),
+    Claim(
+        id="C4",
+        text="The coupled high-pass with u = 0.9 is the worst system of all.",
+        paper="53.43 % (CIFAR-100, ResNet50)",
+        where="Study of momentum systems, orthodox",
+        rule=sign("low_high"),
+        fixed="after a pilot",
+        unit=POINTS,
+    ),
+    Claim(
+        id="C5",
+        text="The low-pass with gain and a rising u is the best of the decoupled systems.",
+        paper="80.48 % (CIFAR-100, ResNet50)",
+        where="Study of momentum systems, unorthodox",
+        rule=sign("rising_gain"),
+        fixed="before any run",
+        unit=POINTS,
+        beside=("rivals",),
+        comment=_comment_rivals,
+    ),
+    Claim(
+        id="C6",
+        text="FSGDM beats Standard-SGDM with one setting, c = 0.033 and v = 1, everywhere.",
+        paper="81.44 % on CIFAR-100, ResNet50; 76.91 to 76.66 % on ImageNet; ahead on 7 of 7 pairs",
+        where="Main results",
+        rule=custom((DATA[0],), judge_three_sets, optional=DATA[1:]),
+        fixed="after a pilot",
+        unit=POINTS,
+        beside=("fsgdm_standard_tuned",),
+        comment=_comment_tuned("fsgdm_standard_tuned"),
+    ),
+    Claim(
+        id="C7",
+        text="The stages don't depend on the length of training, and the best zone of (c, v) is "
+        "shared by different tasks.",
+        paper="Proposition 1; three heat maps that look alike; 30.992 / v = 1 + 1 / c",
+        where="Section 4; Figure 4; released code",
+        rule=custom(("stages", "map_correlation", "cells_at_the_thumb"), judge_plane),
+        fixed="before any run",
+        untested="(a) is exact and shown below; the two maps need the full profile's 5 × 5 grid",
+    ),
+    Claim(
+        id="C8",
+        text="FSGDM helps in language, too.",
+        paper="BLEU 32.40 to 31.50 (Transformer, IWSLT14)",
+        where="Translation results",
+        rule=custom(("bits_lstm", "bits_transformer"), judge_language),
+        fixed="after a pilot",
+        unit="bits per character",
+        untested=FULL_ONLY,
+    ),
+    Claim(
+        id="C9",
+        text="FSGDM helps in reinforcement learning, too, in place of Adam in PPO.",
+        paper="ahead on 3 MuJoCo tasks (curves, no numbers)",
+        where="Figure 5",
+        rule=sign("returns"),
+        fixed="before any run",
+        unit="return",
+        untested=FULL_ONLY,
+    ),
+]
