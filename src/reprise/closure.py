@@ -26,6 +26,7 @@ NOT_RESULT = frozenset(
         "reprise.rules",
         "reprise.style",
         "reprise.sweep",
+        "reprise.verdicts",
         "reprise.datasets.registry",
         "reprise.datasets.fetch",
         "reprise.datasets.sources",

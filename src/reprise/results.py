@@ -16,10 +16,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
+from types import ModuleType
 
 import pandas as pd
 
-from reprise import paths, provenance, sweep
+from reprise import claims, paths, provenance, sweep
+from reprise.verdicts import Verdicts, lines
 
 SCHEMA = 1
 PARQUET_ABOVE = 1_000_000  # bytes of CSV
@@ -275,6 +277,44 @@ class Run:
     def stored(self, experiment: str) -> Table:
         """Return an experiment's stored full table, which may be "not yet"."""
         return stored(self.slug, experiment)
+
+    def verdicts(self, paper: ModuleType) -> Verdicts:
+        """Judge all claims by this run's tables and by the stored full ones; write `claims.json`.
+
+        Parameters
+        ----------
+        paper : the paper's `claims` module, with CLAIMS and MEASURES
+
+        Raises
+        ------
+        ValueError
+            When a rule asks for what no measure makes, or a measure fails on a table.
+        """
+        experiments = {*self.configs, *(e for m in paper.MEASURES.values() for e in m.experiments)}
+        claims.check(paper.CLAIMS, paper.MEASURES, experiments)
+        rows = {name: table.rows for name, table in self.tables.items()}
+        live = claims.judge(paper.CLAIMS, paper.MEASURES, rows, profile=self.profile)
+        digests = {name: str(table.entry["digest"]) for name, table in self.tables.items()}
+        write_json(
+            self.folder / "claims.json",
+            claims.document(self.slug, live, profile=self.profile, digests=digests, date=now()),
+        )
+        if self.profile == "full":
+            return Verdicts(self.slug, lines(self.slug, live))
+        full = {name: stored(self.slug, name) for name in experiments}
+        full = {name: table for name, table in full.items() if not table.missing}
+        if not full:
+            return Verdicts(self.slug, lines(self.slug, live), full_pending=True)
+        rows = {name: table.rows for name, table in full.items()}
+        judged = claims.judge(paper.CLAIMS, paper.MEASURES, rows, profile="full")
+        current = {
+            j.claim.id: all(
+                full[e].current for name in j.estimates for e in paper.MEASURES[name].experiments
+            )
+            for j in judged
+        }
+        by_id = {j.claim.id: j for j in judged}
+        return Verdicts(self.slug, lines(self.slug, live, by_id, current))
 
 
 def open(slug: str, *, profile: str, configs: Mapping[str, object]) -> Run:
