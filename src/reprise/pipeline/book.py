@@ -322,13 +322,13 @@ def check_claims(item: Chapter) -> None:
     where = path.relative_to(item.root).as_posix()
     try:
         module = item.load("claims")
-        problems = claims.check(module.CLAIMS, module.MEASURES, item.experiments())
+        claims.check(module.CLAIMS, module.MEASURES, item.experiments())
     except OSError as error:
         raise UserError(f"{where}: {error.strerror}") from None
+    except ValueError as error:
+        raise UserError(f"{where}: {_one(error)}") from None
     except Exception as error:
         raise UserError(f"{where}: {type(error).__name__}: {_one(error)}") from None
-    if problems:
-        raise UserError(f"{where}: {problems[0] if isinstance(problems, list) else problems}")
 
 
 def check_writable(folder: Path, root: Path) -> None:

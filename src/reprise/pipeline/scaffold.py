@@ -12,18 +12,11 @@ from pathlib import Path
 
 import yaml
 
+from reprise.claims import PARTS
 from reprise.pipeline.book import SLUG, documents
 from reprise.pipeline.cells import UserError
 from reprise.results import write_bytes
 
-PARTS = (
-    "Optimisation and scaling",
-    "Causality, inference and matching",
-    "Privacy",
-    "Efficient models",
-    "Language models: evaluation and robustness",
-    "Reinforcement learning",
-)
 TEMPLATES = Path(__file__).with_name("templates")
 # Target -> template; the rooms in the order in which a reader of the list wants them.
 FILES = {
@@ -80,10 +73,7 @@ def new(root: Path, slug: str, part: str, title: str) -> list[Path]:
             text = (TEMPLATES / template).read_text() if template else ""
             write_bytes(path, fill(text, words).encode())
             made.append(path)
-        # The formatter has the last word on quotes in a title.
-        python = [str(path) for path in made if path.suffix == ".py"]
-        command = [sys.executable, "-m", "ruff", "format", "--quiet", "--no-cache", *python]
-        subprocess.run(command, cwd=root, check=False, capture_output=True)
+        tidy([path for path in made if path.suffix == ".py"], root)
         write_bytes(root / "_toc.yml", toc.encode())
     except OSError as error:
         for path in made:
@@ -92,6 +82,14 @@ def new(root: Path, slug: str, part: str, title: str) -> list[Path]:
             shutil.rmtree(root / room.replace("@SLUG@", slug), ignore_errors=True)
         raise UserError(f"can't write the chapter: {error.strerror or error}; try again") from None
     return [*made, root / "_toc.yml"]
+
+
+def tidy(paths: list[Path], root: Path) -> None:
+    """Let ruff have the last word: quotes depend on the title, the order of imports on the slug."""
+    names = [str(path) for path in paths]
+    for words in (["check", "--select", "I", "--fix"], ["format"]):
+        command = [sys.executable, "-m", "ruff", *words, "--quiet", "--no-cache", *names]
+        subprocess.run(command, cwd=root, check=False, capture_output=True)
 
 
 def check_slug(root: Path, slug: str) -> None:

@@ -91,7 +91,7 @@ def compare_chapter(item: Chapter) -> Comparison:
     if old is None:
         if any(old_folder.glob("*.csv")) or any(old_folder.glob("*.parquet")):
             raise results.Corrupt(
-                f"data/results/{item.slug}/quick/run.json is missing, but there are tables beside it"
+                f"data/results/{item.slug}/quick/run.json is missing, but tables stand beside it"
             )
         found.state = "no reference yet"
         found.notes.append(f'take one with: make accept C={item.slug} WHY="..."')
@@ -107,13 +107,97 @@ def compare_chapter(item: Chapter) -> Comparison:
         after = results.read_table(new_folder, name, new["experiments"][name])
         config = configs[name]
         found.columns[name] = compare.tables(before, after, config.KEYS, config.TOLERANCES)
-    found.verdicts = turned(claims_of(old_folder), claims_of(new_folder), found.columns, configs)
+    before, after = claims_of(old_folder), claims_of(new_folder)
+    found.verdicts = turned(before, after, item.load("claims").MEASURES, configs)
     columns = [column for group in found.columns.values() for column in group]
     if not all(c.ok for c in columns) or not all(v.ok for v in found.verdicts):
         found.state = "failed"
     elif found.state == "same" and (any(c.moved for c in columns) or found.verdicts):
         found.state = "moved"
     return found
+
+
+def claims_of(folder: Path) -> dict[str, dict[str, object]]:
+    """Return id -> claim of a folder's `claims.json`; nothing where there is none.
+
+    Raises
+    ------
+    results.Corrupt
+        When it is damaged; names its path.
+    """
+    path = folder / "claims.json"
+    if not path.is_file():
+        return {}
+    return {claim["id"]: claim for claim in results.read_json(path, "claims")["claims"]}
+
+
+def turned(
+    old: Mapping[str, Mapping[str, object]],
+    new: Mapping[str, Mapping[str, object]],
+    measures: Mapping[str, object],
+    configs: Mapping[str, object],
+) -> list[Turned]:
+    """Return the claims whose verdict differs, and whether the tolerance explains it.
+
+    A changed verdict passes when the stored margin of its rule is no wider than its estimates may
+    move (see `allowance`), or when it rests on timings alone.
+
+    Parameters
+    ----------
+    old, new : id -> claim, as `claims.json` holds them
+    measures : the paper's `MEASURES`, which say what tables an estimate is made from
+    configs : experiment -> config, whose `TOLERANCES` say how far a column may move
+    """
+    found = []
+    for name in dict.fromkeys([*old, *new]):
+        if name not in old or name not in new:
+            side = "fresh run" if name not in new else "reference"
+            states = [str(c[name]["verdict"]) if name in c else "" for c in (old, new)]
+            found.append(Turned(name, *states, False, f"not in the {side}"))
+            continue
+        states = [str(c[name]["verdict"]) for c in (old, new)]
+        if states[0] == states[1]:
+            continue
+        margin, room = old[name].get("margin"), allowance(old[name], measures, configs)
+        if room is None:
+            ok, why = True, "rests on timings: the stored machine's verdict counts"
+        elif margin is None:
+            ok, why = False, "its rule has no margin"
+        else:
+            ok = margin <= room
+            why = f"stored margin {margin:.3g}, tolerance {room:.3g}"
+        found.append(Turned(name, *states, ok, why))
+    return found
+
+
+def allowance(
+    claim: Mapping[str, object], measures: Mapping[str, object], configs: Mapping[str, object]
+) -> float | None:
+    """Return how far a claim's estimates may move by their columns' tolerances.
+
+    `statistical:k` moves an estimate over seeds by k of its standard errors, `rtol:x` by x times
+    its size; the widest counts. None when all columns behind it are timings.
+    """
+    rooms, kinds = [0.0], set()
+    for name, estimate in claim["estimates"].items():
+        experiments = measures[name].experiments if name in measures else ()
+        tolerances = [
+            compare.parse_tolerance(text)
+            for experiment in experiments
+            if experiment in configs
+            for text in configs[experiment].TOLERANCES.values()
+        ]
+        kinds |= {kind for kind, _ in tolerances}
+        ends = [float(estimate[end]) for end in ("low", "value", "high")]
+        # Without a standard error (a bootstrap): the interval is about four of them wide.
+        error = estimate.get("se")
+        error = (ends[2] - ends[0]) / 4 if error is None else float(error)
+        for kind, size in tolerances:
+            if kind == "statistical":
+                rooms.append(size * error)
+            elif kind == "rtol":
+                rooms.append(size * max(map(abs, ends)))
+    return None if kinds == {"timing"} else max(rooms)
 
 
 def report(found: Iterable[Comparison]) -> None:
