@@ -218,6 +218,6 @@ def test_bad_training_lengths_and_sparse_gradients_are_refused() -> None:
     with pytest.raises(ValueError, match=r"`gain` must exceed v=1.0"):
         FSGDM.from_training(nn.Linear(1, 1), epochs=1, steps_per_epoch=3, final_gain=0.5)
     x = nn.Parameter(torch.ones(3))
-    x.grad = torch.sparse_coo_tensor([[0]], [1.0], (3,))
+    x.grad = torch.sparse_coo_tensor([[0]], [1.0], (3,), check_invariants=True)
     with pytest.raises(ValueError, match="sparse gradients"):
         MomentumSGD([x], 0.1, schedule=STANDARD, sigma=300).step()
