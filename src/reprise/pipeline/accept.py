@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sys
 from collections.abc import Mapping
@@ -131,13 +130,13 @@ def _numbers(claim: Mapping[str, object]) -> dict[str, float]:
 def replace(old: Path, new: Path, entry: Mapping[str, object]) -> None:
     """Put a run's tables in the place of the reference, with an entry in `changes.json`.
 
-    Everything is written beside its place first; then two renames swap the folders.
+    Everything is written beside its place first; then renames swap the folders and the history.
+    Whatever fails on the way is undone.
     """
     run = results.read_run(new)
     names = ["run.json", "claims.json", *(e["file"] for e in run["experiments"].values())]
-    coming, going = old.with_name(f".{old.name}.new"), old.with_name(f".{old.name}.old")
-    shutil.rmtree(coming, ignore_errors=True)
-    log = old.parent / "changes.json"
+    coming, going, log, waiting = _places(old)
+    history = [*read_changes(log), entry]
     try:
         coming.mkdir(parents=True)
         for name in names:
@@ -145,29 +144,44 @@ def replace(old: Path, new: Path, entry: Mapping[str, object]) -> None:
                 shutil.copyfile(new / name, coming / name)
         for name, own in run["experiments"].items():
             results.read_table(coming, name, own)  # a copy that is cut short isn't taken
-        history = json.dumps([*read_changes(log), entry], indent=1, ensure_ascii=False) + "\n"
-        part = coming / "changes.json"
-        part.write_text(history)
-        waiting = old.parent / ".changes.json.part"
-        os.replace(part, waiting)
+        waiting.write_text(json.dumps(history, indent=1, ensure_ascii=False) + "\n")
         if old.exists():
             old.replace(going)
         coming.replace(old)
         waiting.replace(log)
     except BaseException:
-        recover(old)
+        if going.exists():
+            if old.exists():
+                old.rename(coming)
+            going.rename(old)
         shutil.rmtree(coming, ignore_errors=True)
-        (old.parent / ".changes.json.part").unlink(missing_ok=True)
+        waiting.unlink(missing_ok=True)
         raise
     shutil.rmtree(going, ignore_errors=True)
 
 
 def recover(old: Path) -> None:
-    """Undo a swap that was cut short between its two renames."""
-    going = old.with_name(f".{old.name}.old")
-    if going.is_dir() and not old.exists():
-        going.replace(old)
+    """Undo, or finish, a swap that was killed: the reference is the old one or the new, whole."""
+    coming, going, log, waiting = _places(old)
+    if coming.exists():  # killed before the swap was done
+        if going.exists():
+            going.replace(old)
+        shutil.rmtree(coming)
+        waiting.unlink(missing_ok=True)
+    elif waiting.exists():  # killed after it
+        waiting.replace(log)
     shutil.rmtree(going, ignore_errors=True)
+
+
+def _places(old: Path) -> tuple[Path, Path, Path, Path]:
+    """Return where a reference is prepared and put aside, and the history and its next version."""
+    folder = old.parent
+    return (
+        folder / f".{old.name}.new",
+        folder / f".{old.name}.old",
+        folder / "changes.json",
+        folder / ".changes.json.part",
+    )
 
 
 def read_changes(path: Path) -> list[Change]:
@@ -182,6 +196,8 @@ def read_changes(path: Path) -> list[Change]:
         return []
     try:
         entries = json.loads(path.read_text())
+        if not isinstance(entries, list):
+            raise ValueError("it is not a list")
         if not all({"date", "why", "profile", "changes"} <= set(entry) for entry in entries):
             raise ValueError("an entry lacks date, why, profile or changes")
     except (ValueError, TypeError) as error:

@@ -82,7 +82,10 @@ def compare_chapter(item: Chapter) -> Comparison:
         found.state = "not run"
         found.notes.append(f"no current quick run: {'; '.join(reasons[:3])}")
         return found
+    from reprise.pipeline.accept import recover
+
     new_folder, old_folder = fresh_folder(item.root, item.slug), stored_folder(item.root, item.slug)
+    recover(old_folder)
     old, new = results.read_run(old_folder), results.read_run(new_folder)
     if new is None:
         found.state = "not run"
