@@ -49,7 +49,8 @@ def run(*command):
         code = subprocess.call(command, stdout=log, stderr=log, cwd=ROOT, env=environment)
     if code:
         with open(LOG, "rb") as log:
-            tail = log.read().decode("utf-8", "replace").splitlines()[-8:]
+            lines = log.read().decode("utf-8", "replace").splitlines()
+        tail = [line for line in lines if not line.startswith("WARNING:")][-8:]
         message = "Installing failed; all of it is in .venv/install.log. Run make again."
         stop("\n".join([*tail, message]), code=1)
 
