@@ -126,3 +126,12 @@ def test_a_chapter_has_the_parts_of_its_anatomy_in_order(chapter):
         "Try it yourself",
     ]
     assert [h for h in headings if h in wanted] == wanted
+
+
+@each
+def test_every_claim_has_its_anchor_and_the_key_figure_is_there(chapter):
+    text = chapter.source.read_text()
+    claims = chapter.load("claims")
+    for claim in claims.CLAIMS:
+        assert f"({chapter.slug}-{claim.id.lower()})=" in text, claim.id
+    assert f"name: {claims.PAPER.key_figure}\n" in text

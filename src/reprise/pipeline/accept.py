@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from reprise import results
-from reprise.pipeline import compare, digests
+from reprise.pipeline import compare
 from reprise.pipeline.book import Chapter, check
 from reprise.pipeline.cells import UserError
-from reprise.pipeline.verify import claims_of, fresh_folder, run_stale, stored_folder
+from reprise.pipeline.verify import claims_of, fresh_folder, run_stale, stored_folder, why_stale
 
 Change = dict[str, object]
 
@@ -35,7 +35,7 @@ def accept(root: Path, slug: str, why: str) -> bool:
         raise UserError('say why, it is stored and shown: WHY="..." (--why)')
     (item,) = check(root, [slug], stores=True)
     run_stale(root, [item])
-    if reasons := digests.stale(item, "quick"):
+    if reasons := why_stale(item):
         print(f"{slug}: no current quick run ({'; '.join(reasons[:3])})", file=sys.stderr)
         return False
     new_folder, old_folder = fresh_folder(root, slug), stored_folder(root, slug)

@@ -98,8 +98,11 @@ def run(
     profile: Profile = "quick",
 ) -> None:
     """Run chapters alone; their notebooks are left in _build/run."""
+    from reprise.pipeline import book as book_module
     from reprise.pipeline import runner
 
+    for slug in slugs:
+        book_module.chapter(_root(), slug).profile(profile)
     _done(runner.run_chapters(_root(), slugs, profile=profile, fresh=fresh))
 
 

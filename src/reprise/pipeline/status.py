@@ -71,7 +71,7 @@ def states(root: Path) -> list[Row]:
             row["quick"] = folder(item, "quick", fresh)
             row["reference"] = folder(item, "quick", paths.stored() / item.slug / "quick")
             row["full"] = folder(item, "full", paths.stored() / item.slug / "full")
-        except (UserError, ValueError, results.Corrupt) as error:
+        except (UserError, ValueError, SyntaxError, results.Corrupt) as error:
             # One broken chapter doesn't hide the others.
             row |= {"state": "broken", "why": [" ".join(str(error).split())]}
     return rows

@@ -62,11 +62,19 @@ def verify(root: Path, slugs: Iterable[str] = ()) -> bool:
 
 def run_stale(root: Path, chosen: Iterable[Chapter]) -> None:
     """Run those chapters whose quick run isn't current; a failure shows as a run still missing."""
-    stale = [item.slug for item in chosen if digests.stale(item, "quick")]
+    stale = [item.slug for item in chosen if why_stale(item)]
     if stale:
         from reprise.pipeline import runner
 
         runner.run_chapters(root, stale, profile="quick")
+
+
+def why_stale(item: Chapter) -> list[str]:
+    """Return why a chapter's quick run isn't current; code that can't be read is a reason too."""
+    try:
+        return digests.stale(item, "quick")
+    except SyntaxError as error:
+        return [f"{error.msg} in {Path(error.filename or item.source).name}, line {error.lineno}"]
 
 
 def compare_chapter(item: Chapter) -> Comparison:
@@ -78,7 +86,7 @@ def compare_chapter(item: Chapter) -> Comparison:
         When a stored file is damaged; names its path. It is never read past or written over.
     """
     found = Comparison(item.slug)
-    if reasons := digests.stale(item, "quick"):
+    if reasons := why_stale(item):
         found.state = "not run"
         found.notes.append(f"no current quick run: {'; '.join(reasons[:3])}")
         return found
