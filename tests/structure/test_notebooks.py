@@ -97,7 +97,9 @@ def test_saving_from_jupyterlab_leaves_the_text_unchanged(chapter):
 
     text = chapter.source.read_text()
     config = load_jupytext_config(str(chapter.source))
-    assert jupytext.writes(jupytext.reads(text, "md:myst"), "md:myst", config=config) == text
+    saved = jupytext.writes(jupytext.reads(text, "md:myst"), "md:myst", config=config)
+    name = chapter.source.relative_to(ROOT)
+    assert saved == text, f'run: .venv/bin/jupytext --pipe "ruff format -" {name}'
 
 
 @each

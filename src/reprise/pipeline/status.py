@@ -178,32 +178,41 @@ def _cost(quick: Row | None, full: Row | None) -> str:
 
 
 def claims(root: Path, slug: str | None = None) -> list[Row]:
-    """Return each claim with its headline verdict: of the full run when current, else quick's."""
+    """Return each claim with its headline verdict: the full run's when current, else quick's."""
     from reprise.pipeline.verify import claims_of
 
     rows = []
     for item in [chapter(root, slug)] if slug else chapters(root):
         stored = paths.stored() / item.slug
         fresh = root / "_build" / "run" / "quick" / item.slug
-        full, current = claims_of(stored / "full"), _current(item, stored / "full")
+        full = claims_of(stored / "full")
         quick = claims_of(fresh) or claims_of(stored / "quick")
+        outdated = _outdated(item, stored / "full")
         for claim in dict.fromkeys([*full, *quick]):
-            head, run = (full, "full") if claim in full and current else (quick, "quick")
-            said = head.get(claim) or full[claim]
+            leads = claim in full and full[claim]["verdict"] != "not tested"
+            leads = leads and not outdated & _experiments(item, full[claim])
+            said = full[claim] if leads or claim not in quick else quick[claim]
             rows.append(
                 {
                     "slug": item.slug,
                     "id": claim,
                     "claim": said["claim"],
                     "verdict": said["verdict"],
-                    "run": run,
+                    "run": "full" if said is full.get(claim) else "quick",
                     "quick": quick.get(claim, {}).get("verdict", ""),
-                    "reason": said.get("reason", ""),
+                    "reason": said["reason"],
                 }
             )
     return rows
 
 
-def _current(item: Chapter, where: Path) -> bool:
+def _outdated(item: Chapter, where: Path) -> set[str]:
     found = folder(item, "full", where)
-    return found is not None and not found["outdated"]
+    return set(found["outdated"]) if found else set()
+
+
+def _experiments(item: Chapter, claim: Row) -> set[str]:
+    """Return the experiments whose tables a claim's estimates were made from."""
+    measures = item.load("claims").MEASURES
+    known = [measures[name] for name in claim["estimates"] if name in measures]
+    return {experiment for measure in known for experiment in measure.experiments}
