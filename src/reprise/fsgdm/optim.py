@@ -90,14 +90,13 @@ class MomentumSGD(torch.optim.Optimizer):
         if not params:
             return
         grads = [p.grad for p in params]
-        for grad in grads:
-            if grad.is_sparse:
-                raise ValueError("`params`: sparse gradients are not supported; use dense ones")
+        if any(grad.is_sparse for grad in grads):
+            raise ValueError("`params`: sparse gradients are not supported; use dense ones")
         if group["weight_decay"]:
             grads = torch._foreach_add(grads, params, alpha=group["weight_decay"])
         state = self.state
         buffers = [state[p].get("momentum_buffer") for p in params]
-        if None in buffers:
+        if any(buffer is None for buffer in buffers):
             buffers = self._start(params, grads, buffers, u, v)
         else:
             torch._foreach_mul_(buffers, u)

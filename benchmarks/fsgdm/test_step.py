@@ -1,0 +1,41 @@
+"""One optimizer step: ours, the released package, and torch's own SGD, which sets the limit."""
+
+from __future__ import annotations
+
+import fsgdm as released
+import pytest
+import torch
+
+from reprise.fsgdm.nets import resnet8
+from reprise.fsgdm.optim import FSGDM
+
+SIZES = {
+    "resnet8, width 8": lambda: [p.shape for p in resnet8(8).parameters()],
+    "resnet8, width 64": lambda: [p.shape for p in resnet8(64).parameters()],
+    "one tensor of a million": lambda: [(1_000_000,)],
+    "one tensor of ten millions": lambda: [(10_000_000,)],
+}
+ROLES = {
+    "ours": lambda p: FSGDM(p, 1e-6, sigma=117_000, n_stages=300, weight_decay=5e-4),
+    "peer:fsgdm 1.0": lambda p: released.FSGDM(p, lr=1e-6),
+    "peer:torch SGD": lambda p: torch.optim.SGD(
+        p, 1e-6, momentum=0.9, weight_decay=5e-4, foreach=True
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", SIZES)
+@pytest.mark.parametrize("role", ROLES)
+def test_step(benchmark, role: str, kind: str) -> None:
+    torch.set_num_threads(1)
+    generator = torch.Generator().manual_seed(0)
+    params = []
+    for shape in SIZES[kind]():
+        p = torch.nn.Parameter(torch.randn(shape, generator=generator))
+        p.grad = torch.randn(shape, generator=generator)
+        params.append(p)
+    optimizer = ROLES[role](params)
+    optimizer.step()
+    benchmark.group = f"fsgdm: a step on {kind}"
+    benchmark.extra_info.update(role=role, size=sum(p.numel() for p in params))
+    benchmark(optimizer.step)
