@@ -1,0 +1,304 @@
+"""Put together what the site is built from: today's prose with the outputs of the last run.
+
+`_build/stage/book/` holds a notebook per chapter and copies of the pages without code. A file is
+written only when it differs, so that the site builds again just what changed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from reprise.closure import digest_of, file_digest, source_digest
+from reprise.pipeline import book, digests, outputs, pages
+from reprise.pipeline.book import Chapter, UserError
+from reprise.pipeline.execute import Places, places
+
+Kind = Literal["current", "failed", "missing asset", "earlier"]
+# What makes a page beside its inputs: when this changes, all are staged again.
+OWN = ("stage.py", "pages.py", "outputs.py")
+
+
+class Refused(Exception):
+    """A page can't be published; the message says why."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """One chapter's page: what it shows and why."""
+
+    chapter: Chapter
+    profile: str
+    kind: Kind
+    message: str = ""
+
+    @property
+    def places(self) -> Places:
+        """Where its run is."""
+        return places(self.chapter.root, self.profile, self.chapter.slug)
+
+    def inputs(self) -> Iterator[Path]:
+        """Yield the files that the page is made of; some may not be there."""
+        at = self.places
+        yield from (self.chapter.source, at.notebook, at.record, at.tables / "run.json")
+        if not at.notebook.is_file():
+            yield from (path / "claims.json" for path in pages.stored_folders(self.chapter))
+
+
+def stage(
+    root: Path,
+    chapters: Iterable[Chapter],
+    profile: str = "quick",
+    *,
+    lacking: Mapping[str, list[str]] | None = None,
+    failures: Mapping[str, str] | None = None,
+) -> dict[str, str]:
+    """Stage all pages and return chapter -> why its page couldn't be staged.
+
+    Parameters
+    ----------
+    root, chapters, profile : what to stage
+    lacking : chapter -> assets that aren't there
+    failures : chapter -> how its last run failed
+    """
+    target = root / "_build" / "stage"
+    memory = root / "_build" / "stage.json"
+    before = _read(memory)
+    own = digest_of([file_digest(Path(__file__).with_name(name)) for name in OWN])
+    now, troubles = {}, {}
+    chapters = list(chapters)
+    for item in chapters:
+        page = plan(item, profile, lacking or {}, failures or {})
+        path = target / "book" / f"{item.slug}.ipynb"
+        key = digest_of([own, page.kind, page.message, [_digest(path) for path in page.inputs()]])
+        if before.get(item.slug) == [key, _digest(path)]:
+            now[item.slug] = before[item.slug]
+            continue
+        try:
+            text = notebook(page)
+        except Refused as error:
+            troubles[item.slug] = str(error)
+            if not path.is_file():
+                text = pages.write(pages.stub(item, "failed", str(error)))
+                write_if_different(path, text.encode())
+            continue
+        write_if_different(path, text.encode())
+        now[item.slug] = [key, _digest(path)]
+    kept = {target / "book" / f"{item.slug}.ipynb" for item in chapters}
+    kept |= copy_pages(root, target, {item.slug for item in chapters})
+    remove_others(target, kept)
+    write_if_different(memory, json.dumps(now, indent=1).encode())
+    return troubles
+
+
+def plan(
+    item: Chapter,
+    profile: str,
+    lacking: Mapping[str, list[str]],
+    failures: Mapping[str, str],
+) -> Page:
+    """Return which page a chapter gets."""
+    if item.slug in failures:
+        return Page(item, profile, "failed", failures[item.slug])
+    try:
+        current = not digests.stale(item, profile)
+    except SyntaxError as error:
+        return Page(item, profile, "failed", f"SyntaxError: {error.msg}, line {error.lineno}")
+    if current:
+        return Page(item, profile, "current")
+    if names := lacking.get(item.slug):
+        return Page(item, profile, "missing asset", ", ".join(names))
+    if report := read_failure(places(item.root, profile, item.slug)):
+        return Page(item, profile, "failed", describe(report))
+    return Page(item, profile, "earlier")
+
+
+def read_failure(at: Places) -> dict[str, object] | None:
+    """Return what is known of a chapter's failed run; None after a good one."""
+    report = _read(at.failed)
+    return report if "error" in report else None
+
+
+def describe(report: Mapping[str, object]) -> str:
+    """Return "cell 3 (x = 1 / 0): ZeroDivisionError: division by zero"."""
+    where = f"cell {report['cell']} ({report['excerpt']}): " if report.get("cell") else ""
+    return f"{where}{report['error']}"
+
+
+# --- one page ---------------------------------------------------------------------------------
+
+
+def notebook(page: Page) -> str:
+    """Return a page's notebook as text.
+
+    Raises
+    ------
+    Refused
+        When an output names a path of this machine, or prose and run don't fit together.
+    """
+    import nbformat
+
+    item, at = page.chapter, page.places
+    if not at.notebook.is_file():
+        return pages.write(pages.stub(item, page.kind, page.message))
+    run = nbformat.read(at.notebook, as_version=4)
+    record, tables = _read(at.record), _read(at.tables / "run.json")
+    if page.kind == "current":
+        cells = merge(item.source.read_text(), run)
+    else:
+        cells = run.cells
+    if found := outputs.leaks(cells, outputs.private_places(item.root)):
+        raise Refused(f"cell {_number(cells, found[0])}: its output names {found[1]}")
+    cells = [part for cell in cells for part in with_notes(cell)]
+    if page.kind != "current":
+        cells = pages.with_banner(cells, pages.banner(page.kind, page.message, record))
+    if record:
+        cells.append(pages.footer(record, tables))
+    return pages.write(_clean(cells, run.metadata))
+
+
+def merge(source: str, run: Any) -> list[Any]:
+    """Return today's cells with the outputs of a run, matched by the code cells in order.
+
+    Parameters
+    ----------
+    source : the chapter, MyST Markdown
+    run : the executed notebook
+
+    Raises
+    ------
+    Refused
+        When the code cells aren't those of the run.
+    """
+    import jupytext
+
+    today = jupytext.reads(source, fmt="md:myst").cells
+    injected = [cell for cell in run.cells if _is_injected(cell)]
+    ran = [cell for cell in run.cells if cell.cell_type == "code" and not _is_injected(cell)]
+    code = [cell for cell in today if cell.cell_type == "code"]
+    if [_code(cell) for cell in code] != [_code(cell) for cell in ran]:
+        raise Refused("its code cells are not those of its last run")
+    merged = []
+    outcome = iter(ran)
+    for cell in today:
+        merged.append(cell)
+        if cell.cell_type == "code":
+            done = next(outcome)
+            cell.outputs, cell.execution_count = done.outputs, done.execution_count
+            if "parameters" in cell.metadata.get("tags", []):
+                merged += injected
+    return merged
+
+
+def _is_injected(cell: Any) -> bool:
+    return "injected-parameters" in cell.metadata.get("tags", [])
+
+
+def _code(cell: Any) -> str:
+    """Return what tells code cells apart: as in the run digest, comments don't count."""
+    try:
+        return source_digest(cell.source)
+    except SyntaxError:
+        return cell.source  # a line magic
+
+
+def _number(cells: list[Any], index: int) -> int:
+    return sum(c.cell_type == "code" and not _is_injected(c) for c in cells[: index + 1])
+
+
+def with_notes(cell: Any) -> list[Any]:
+    """Return a cell, followed by how its figures were made."""
+    hidden = {"remove-cell", "remove-output", "remove_cell", "remove_output"}
+    if cell.cell_type != "code" or hidden & set(cell.metadata.get("tags", [])):
+        return [cell]
+    return [cell, *(pages.made_by(made) for made in outputs.figures(cell))]
+
+
+def _clean(cells: list[Any], metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a notebook without what differs from run to run or names this machine."""
+    for number, cell in enumerate(cells):
+        cell["id"] = f"cell-{number:03d}"
+        for name in ("papermill", "execution"):
+            cell["metadata"].pop(name, None)
+    kept = {k: metadata[k] for k in ("kernelspec", "language_info") if k in metadata}
+    return {"cells": cells, "metadata": kept, "nbformat": 4, "nbformat_minor": 5}
+
+
+# --- files ------------------------------------------------------------------------------------
+
+
+def copy_pages(root: Path, target: Path, slugs: set[str]) -> set[Path]:
+    """Copy pages without code, the bibliography and static files; return the copies.
+
+    Raises
+    ------
+    UserError
+        When a page of `_toc.yml` has code cells but is no chapter.
+    """
+    listed = set(book.toc(root))
+    kept = set()
+    for path in sorted((root / "book").rglob("*")):
+        inner = path.relative_to(root)
+        hidden = any(part.startswith(".") for part in inner.parts)
+        if hidden or not path.is_file() or inner.parts[1] == "profiles" or path.suffix == ".ipynb":
+            continue
+        if path.suffix == ".md":
+            if inner.parent == Path("book") and path.stem in slugs:
+                continue
+            if next(iter(book.code_cells(path.read_text())), None):
+                if inner.with_suffix("").as_posix() in listed:
+                    raise UserError(f"{inner} has code cells, but there is no package for it")
+                continue  # a chapter that isn't in the book yet
+        write_if_different(target / inner, path.read_bytes())
+        kept.add(target / inner)
+    return kept
+
+
+def remove_others(target: Path, kept: set[Path]) -> None:
+    """Remove staged files that no longer belong there, and folders that are empty."""
+    for path in sorted(target.rglob("*"), reverse=True):
+        if path.is_dir():
+            if not any(path.iterdir()):
+                path.rmdir()
+        elif path not in kept:
+            path.unlink()
+
+
+def write_if_different(path: Path, data: bytes) -> bool:
+    """Write a file beside its place, then rename, unless it holds just that; return whether."""
+    try:
+        if path.read_bytes() == data:
+            return False
+    except OSError:
+        pass
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.write_bytes(data)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+    return True
+
+
+def clear(root: Path) -> None:
+    """Forget what was staged."""
+    shutil.rmtree(root / "_build" / "stage", ignore_errors=True)
+    (root / "_build" / "stage.json").unlink(missing_ok=True)
+
+
+def _digest(path: Path) -> str:
+    return file_digest(path) if path.is_file() else ""
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
