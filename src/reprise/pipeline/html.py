@@ -23,8 +23,8 @@ from reprise.closure import digest_of, file_digest
 from reprise.pipeline import locks
 from reprise.pipeline.outputs import plain
 
-# MathJax's other bundles (SVG, accessibility, Node): 20 MB that no page asks for.
-MATHJAX_KEPT = ("tex-chtml", "input", "output", "sre", "a11y", "ui")
+# Of MathJax's 24 MB a page asks for these: its bundle, fonts, and what its menu loads.
+MATHJAX = ("tex-chtml.js", "input", "output", "sre", "a11y", "ui")
 WARNING = re.compile(r"(WARNING|ERROR|CRITICAL|SEVERE)\b.*")
 
 
@@ -155,7 +155,7 @@ def _published(inner: Path) -> bool:
     parts = inner.parts
     if "mathjax" in parts:
         rest = parts[parts.index("mathjax") + 1 :]
-        return bool(rest) and rest[0].startswith(MATHJAX_KEPT)
+        return bool(rest) and rest[0] in MATHJAX and rest[:2] != ("output", "svg")
     return True
 
 
