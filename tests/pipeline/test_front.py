@@ -56,8 +56,12 @@ def front(tmp_path) -> Front:
     root = tmp_path / "r"
     leave = shutil.ignore_patterns("__pycache__", "fsgdm")
     shutil.copytree(SOURCES / "src" / "reprise", root / "src" / "reprise", ignore=leave)
-    for name in ("pyproject.toml", "requirements.lock", ".gitignore"):
+    for name in ("pyproject.toml", "requirements.lock", ".gitignore", "_config.yml"):
         shutil.copy(SOURCES / name, root)
+    (root / "book").mkdir()
+    for name in ("intro.md", "references.bib"):
+        shutil.copy(SOURCES / "book" / name, root / "book")
+    shutil.copytree(SOURCES / "book" / "_static", root / "book" / "_static")
     (root / "_toc.yml").write_text("format: jb-book\nroot: book/intro\n")
     made = Front(root, tmp_path / "cache")
     made("git", "init", "-q")
@@ -66,11 +70,16 @@ def front(tmp_path) -> Front:
     return made
 
 
+@pytest.mark.html
 def test_the_commands_of_the_readme_work_on_a_small_book(front):
     front.reprise("run", "toy", "--fresh")
     (state,) = json.loads(front.reprise("status", "--json"))
     assert (state["slug"], state["state"]) == ("toy", "fresh")
     assert "no reference yet" in front.reprise("verify")
+    # A scaffolded chapter builds at once, without a warning.
+    assert "site built" in front.reprise("book")
+    assert (front.root / "_build" / "html" / "book" / "toy.html").is_file()
+    assert front.reprise("book") == ""
 
     front.reprise("accept", "toy", "--why", "first reference")
     assert "toy: same" in front.reprise("verify")
