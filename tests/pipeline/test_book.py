@@ -314,6 +314,41 @@ def test_an_unreachable_scheduler_is_refused(toy, monkeypatch):
         check(toy)
 
 
+BROKEN_CLAIMS = {
+    'sign("log_ratio", +1)': (
+        'sign("gain", +1)',
+        r"toy/claims\.py: claim C1: .* estimate 'gain', which no measure makes",
+    ),
+    'Measure(("e1",)': (
+        'Measure(("e7",)',
+        r"toy/claims\.py: measure 'log_ratio' reads the experiment 'e7', which doesn't exist",
+    ),
+    "CLAIMS = [": ("CLAIMS = [nothing,", r"toy/claims\.py: NameError: .*nothing"),
+    'part="Privacy"': ('part="Cooking"', r"toy/claims\.py: `part` must be one of"),
+}
+
+
+@pytest.mark.parametrize("old", BROKEN_CLAIMS)
+def test_claims_that_no_experiment_can_decide_stop_before_work(made, old):
+    new, message = BROKEN_CLAIMS[old]
+    path = made.item.package / "claims.py"
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    before = tree(made.root)
+    with pytest.raises(UserError, match=message) as caught:
+        book.check(made.root, ["toy"])
+    assert "\n" not in str(caught.value)
+    assert tree(made.root) == before
+
+
+def test_configs_that_name_no_module_stop_before_work(made):
+    path = made.item.package / "experiments" / "configs.py"
+    path.write_text(path.read_text().replace('"e1": Errors', '"e3": Errors'))
+    with pytest.raises(UserError, match=r"names 'e3', but there is no .*experiments/e3\.py"):
+        book.check(made.root, ["toy"])
+
+
 def test_nothing_heavy_is_imported():
     code = "import sys, reprise.pipeline.book; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -83,12 +83,14 @@ def test_lists_come_as_json_too(words):
 
 
 def test_list_starts_quickly():
-    best = 9.0
-    for _ in range(4):
-        start = time.perf_counter()
-        reprise("list", "--json")
-        best = min(best, time.perf_counter() - start)
-    assert best < 0.5, f"{best:.2f} s"
+    # Processor time, which a busy machine doesn't stretch.
+    used = []
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        assert reprise("list", "--json").returncode == 0
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        used.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert min(used) < 0.5, used
 
 
 def test_nothing_heavy_is_imported_by_a_light_command():
