@@ -319,8 +319,8 @@ BROKEN_CLAIMS = {
         'sign("gain", +1)',
         r"toy/claims\.py: claim C1: .* estimate 'gain', which no measure makes",
     ),
-    'Measure(("e1",)': (
-        'Measure(("e7",)',
+    '("e1",)': (
+        '("e7",)',
         r"toy/claims\.py: measure 'log_ratio' reads the experiment 'e7', which doesn't exist",
     ),
     "CLAIMS = [": ("CLAIMS = [nothing,", r"toy/claims\.py: NameError: .*nothing"),
