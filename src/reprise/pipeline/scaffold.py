@@ -61,6 +61,7 @@ def new(root: Path, slug: str, part: str, title: str) -> list[Path]:
     toc = add_to_toc((root / "_toc.yml").read_text(), slug, part)
     words = {
         "SLUG": slug,
+        "DASHED": slug.replace("_", "-"),  # of figures: as in a page's address
         "TITLE": title,
         "TITLE_DOC": docstring(title),
         "TITLE_PY": literal(title, indent=4, room=len("title=,")),
