@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import xml.etree.ElementTree as ET
@@ -160,7 +161,7 @@ def test_labels_at_line_ends_do_not_overlap():
     svg(fig)
     boxes = sorted((t.get_window_extent() for t in ax.texts), key=lambda b: b.y0)
     assert len(boxes) == 4
-    for below, above in zip(boxes[:-1], boxes[1:], strict=True):
+    for below, above in itertools.pairwise(boxes):
         assert below.y1 <= above.y0 + 1
 
 
