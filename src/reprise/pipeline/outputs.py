@@ -70,7 +70,7 @@ def leaks(cells: Sequence[Any], places: Iterable[str]) -> tuple[int, str] | None
 def hide(text: str, places: Iterable[str]) -> str:
     """Return a text with the folders of this machine left out."""
     for place in places:
-        text = re.sub(rf"(?<![\w/.:-]){re.escape(place)}/?(?![\w-])", "", text)
+        text = re.sub(rf"(?<![\w/.:-]){re.escape(place)}(?:/|(?![\w-]))", "", text)
     return text
 
 
