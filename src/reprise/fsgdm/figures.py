@@ -87,62 +87,74 @@ def frequency_responses(
     panels = _flat(axes)
     for ax, name in zip(panels, ("EMA", "Standard", "FSGDM"), strict=True):
         style.plain_log(ax)
-        ax.axhspan(1, 1e3, color=style.INK, alpha=0.06, lw=0)
-        ax.axhline(1, color=style.INK, lw=1, alpha=0.6)
+        ax.axhspan(1, 1e3, color=style.INK, alpha=0.05, lw=0)
+        ax.axhline(1, color=style.INK, lw=1, alpha=0.55)
         own = responses[responses["system"] == name]
-        for progress, curve in own.groupby("progress"):
-            still = name != "FSGDM"
-            color = style.INK if still else style.PROGRESS(progress)
-            ax.plot(curve["omega"], curve["gain"], color=color, lw=2.2 if still else 1.3)
-            corner = curve.iloc[0]
-            if np.isfinite(corner["half_power"]) and (still or progress > 0):
-                ax.plot(
-                    corner["half_power"], corner["dc"] / np.sqrt(2), "o", color=color,
-                    ms=6 if still else 3.4, mec=style.PAPER, mew=0.8 if still else 0.3, zorder=4,
-                )  # fmt: skip
-        ax.set_title(NAMES[name], fontweight="bold")
-        period = ax.secondary_xaxis("top", functions=(_period, _period))
-        period.set_xscale("log")
-        period.set_xticks([1000, 100, 10], ["1000", "100", "10"])
-        period.tick_params(pad=1)
-        period.spines["top"].set_visible(True)
-        if name == "Standard":
-            period.set_xlabel("period, optimizer steps", labelpad=3)
-            ax.set_xlabel("frequency ω, radians per step")
-    low = responses["omega"].min()
-    panels[0].set_xlim(low, np.pi)
-    panels[0].set_ylim(0.035, 70)
+        if name == "FSGDM":
+            _fan(ax, own)
+        else:
+            _still(ax, own)
+        first, last = own["u"].iloc[0], own["u"].iloc[-1]
+        us = f"{first:.3g} at all stages" if first == last else f"{first:.3g} → {last:.3g}"
+        ax.set_title(f"{NAMES[name]}\n", fontweight="bold", linespacing=1.35)
+        if name == "FSGDM":
+            ax.title.set_color(style.METHOD)
+        style.note(
+            ax, f"u = {us}", (0, 1), xycoords="axes fraction", offset=(0, 5), va="bottom",
+            size=style.SMALL + 0.5, halo=False,
+        )  # fmt: skip
+    panels[0].set_xlim(responses["omega"].min(), np.pi)
+    panels[0].set_ylim(0.036, 110)
     panels[0].set_ylabel("gain |H(ω)|")
-    style.note(panels[0], "above 1: amplified", (low, 1), offset=(4, 8), ha="left")
-    style.note(panels[0], "below 1: damped", (low, 1), offset=(4, -26), ha="left")
-    _responses_notes(responses, panels, low)
+    panels[0].set_xticks([0.01, 0.1, 1, np.pi], ["0.01\n628", "0.1\n63", "1\n6", "π\n2"])
+    panels[1].set_xlabel("frequency ω, radians per optimizer step;\nbelow it, its period in steps")
+    for text, y in (("amplified", 0.93), ("damped", 0.07)):
+        style.note(panels[0], text, (0, y), xycoords="axes fraction", offset=(5, 0), alpha=0.8)
     return _end(axes, title, note)
 
 
-def _responses_notes(responses: pd.DataFrame, panels: list[Axes], low: float) -> None:
-    """Write gains at zero frequency and half-power periods at the curves themselves."""
-    own = responses.groupby(["system", "progress"], as_index=False).first()
-    for name, ax in zip(("EMA", "Standard"), panels[:2], strict=True):
-        still = own[own["system"] == name].iloc[0]
-        style.note(
-            ax, f"half power: {2 * np.pi / still['half_power']:.0f} steps",
-            (still["half_power"], still["dc"] / np.sqrt(2)), offset=(0, 0), ha="left",
+def _still(ax: Axes, own: pd.DataFrame) -> None:
+    """Draw a system that is the same at all stages."""
+    row = own.iloc[0]
+    ax.plot(own["omega"], own["gain"], color=style.INK, lw=2.4)
+    _half_power(ax, row, style.INK)
+    style.note(
+        ax, f"×{row['dc']:.3g}", (row["omega"], row["dc"]), offset=(5, 10), fontweight="bold",
+        size=style.SIZE,
+    )  # fmt: skip
+
+
+def _fan(ax: Axes, own: pd.DataFrame) -> None:
+    """Draw the stages of a system, a few of them bold with their gain at zero frequency."""
+    stages = own.groupby("progress", as_index=False).first()
+    bold = {
+        float(stages["progress"].iloc[(stages["progress"] - at).abs().idxmin()])
+        for at in (0, 0.03, 0.1, 0.3, 1)
+    }
+    labels = []
+    for progress, curve in own.groupby("progress"):
+        color = style.PROGRESS(progress)
+        strong = progress in bold
+        ax.plot(
+            curve["omega"], curve["gain"], color=color, lw=2.2 if strong else 0.8,
+            alpha=1 if strong else 0.7, zorder=3 if strong else 2,
         )  # fmt: skip
-    for ax, name in zip(panels, ("EMA", "Standard", "FSGDM"), strict=True):
-        rows = own[own["system"] == name].sort_values("progress")
-        wanted = rows["progress"].to_numpy()
-        for progress in (0.0,) if len(rows) == 1 else (0.0, 0.1, 0.3, 1.0):
-            row = rows.iloc[int(np.abs(wanted - progress).argmin())]
-            color = style.INK if len(rows) == 1 else style.PROGRESS(row["progress"])
-            when = {0.0: "start", 1.0: "end"}.get(row["progress"], f"{row['progress']:.0%}")
-            text = f"gain {row['dc']:.2g}" if len(rows) == 1 else f"{when}: gain {row['dc']:.2g}"
-            style.note(ax, text, (low, row["dc"]), offset=(4, 7), color=color, ha="left")
+        row = curve.iloc[0]
+        if strong:
+            when = {0.0: "start", 1.0: "end"}.get(progress, f"{progress:.0%}".replace("%", " %"))
+            labels.append((f"{when}  ×{row['dc']:.2g}", row["omega"], row["dc"], color))
+    end = own[own["progress"] == own["progress"].max()].iloc[0]
+    _half_power(ax, end, style.PROGRESS(1.0))
+    style.label_lines(ax, labels, side="left", gap=4)
 
 
-def _period(x: np.ndarray) -> np.ndarray:
-    """Return 2 pi / x: frequency to period and back."""
-    with np.errstate(divide="ignore"):
-        return 2 * np.pi / np.asarray(x, dtype=float)
+def _half_power(ax: Axes, row: pd.Series, color: object) -> None:
+    at = (row["half_power"], row["dc"] / np.sqrt(2))
+    ax.plot(*at, "o", color=color, ms=7, mec=style.PAPER, mew=1.2, zorder=5)
+    style.note(
+        ax, f"half power:\n{2 * np.pi / row['half_power']:.0f} steps", at, offset=(-3, 24),
+        color=color, linespacing=1.15,
+    )  # fmt: skip
 
 
 @style.context()
