@@ -51,7 +51,7 @@ def _flat(axes: Panels) -> list[Axes]:
 
 
 def _end(axes: Panels, title: str | None, note: str | None) -> Panels:
-    style.title(_flat(axes)[0].get_figure(root=True), title, note)
+    style.title(axes, title, note)
     return axes
 
 
@@ -101,7 +101,7 @@ def frequency_responses(
             ax.title.set_color(style.METHOD)
         style.note(
             ax, f"u = {us}", (0, 1), xycoords="axes fraction", offset=(0, 5), va="bottom",
-            size=style.SMALL + 0.5, halo=False,
+            size=style.SMALL,
         )  # fmt: skip
     panels[0].set_xlim(responses["omega"].min(), np.pi)
     panels[0].set_ylim(0.036, 110)
