@@ -278,6 +278,16 @@ class Run:
         """Return an experiment's stored full table, which may be "not yet"."""
         return stored(self.slug, experiment)
 
+    def shown(self, experiment: str) -> Table:
+        """Return the table that a figure shows: the stored full one when today's code would make
+        it, else this run's.
+        """
+        live = self.tables.get(experiment) or self.run(experiment)
+        if self.profile == "full":
+            return live
+        full = self.stored(experiment)
+        return full if not full.missing and (full.current or live.missing) else live
+
     def verdicts(self, paper: ModuleType) -> Verdicts:
         """Judge all claims by this run's tables and by the stored full ones; write `claims.json`.
 
