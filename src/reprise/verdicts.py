@@ -77,6 +77,11 @@ class Verdicts:
         heads = [line.head.verdict.status for line in self.lines]
         return {status: heads.count(status) for status in Status if status in heads}
 
+    @property
+    def bar(self) -> Bar:
+        """The verdicts counted, in one line."""
+        return Bar(self)
+
     def _repr_html_(self) -> str:
         return table(self)
 
@@ -129,27 +134,44 @@ def table(verdicts: Verdicts) -> str:
             f'<span class="reprise-small">{label}: {judgement.verdict.status}</span>'
             for label, judgement in line.runs[1:]
         )
-        link = f'<a href="#{verdicts.slug}-{claim.id.lower()}">{claim.id}</a>'
+        anchor = f"{verdicts.slug}-{claim.id}".lower().replace("_", "-")  # as Sphinx writes ids
+        link = f'<a href="#{anchor}">{claim.id}</a>'
         rows.append(
-            f'<tr><th scope="row">{link}</th>'
-            f'<td>{html.escape(claim.text)}<br><span class="reprise-small">rule fixed '
-            f"{claim.fixed}</span></td>"
-            f'<td>{html.escape(claim.paper)}<br><span class="reprise-small">'
-            f"{html.escape(claim.where)}</span></td>"
-            f"<td>{''.join(cells)}</td>"
-            f"<td>{badge(line.head.verdict.status)}{also}</td></tr>"
+            f'<tr><th scope="row">{link} {html.escape(claim.text)}<br>'
+            f'<span class="reprise-small">rule fixed {claim.fixed}</span></th>'
+            f'<td data-label="The paper says">{html.escape(claim.paper)}<br>'
+            f'<span class="reprise-small">{html.escape(claim.where)}</span></td>'
+            f'<td data-label="We measured">{"".join(cells)}</td>'
+            f'<td data-label="Verdict">{badge(line.head.verdict.status)}{also}</td></tr>'
         )
     pending = ""
     if verdicts.full_pending:
         pending = '<p class="reprise-small">No full run is stored yet: the verdicts are quick.</p>'
+    heads = ("Claim", "The paper says", "We measured", "Verdict")
+    head = "".join(f'<th scope="col">{name}</th>' for name in heads)
     return (
         '<div class="reprise-claims" tabindex="0" role="region" aria-label="Claims and verdicts">'
-        "<table><thead><tr>"
-        '<th scope="col"><span class="reprise-hidden">Claim</span></th>'
-        '<th scope="col">Claim</th><th scope="col">The paper says</th>'
-        '<th scope="col">We measured</th><th scope="col">Verdict</th>'
-        f"</tr></thead><tbody>{''.join(rows)}</tbody></table>{pending}</div>"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{pending}</div>"
     )
+
+
+@dataclass(frozen=True)
+class Bar:
+    """How many claims got which verdict, in one line."""
+
+    verdicts: Verdicts
+
+    def _repr_html_(self) -> str:
+        counts = self.verdicts.counts()
+        shown = " ".join(
+            badge(status).replace("</span> ", f"</span> {count} ", 1)
+            for status, count in counts.items()
+        )
+        total = len(self.verdicts.lines)
+        return f'<p class="reprise-bar"><a href="#at-a-glance">Of {total} claims</a>: {shown}</p>'
+
+    def __repr__(self) -> str:
+        return ", ".join(f"{count} {status}" for status, count in self.verdicts.counts().items())
 
 
 def text(verdicts: Verdicts) -> str:

@@ -185,3 +185,15 @@ def test_unknown_claims_are_named_and_the_text_has_a_line_per_run() -> None:
     assert repr(both).splitlines()[1].startswith("C1 quick  inconclusive")
     with pytest.raises(KeyError, match="no claim 'C9'"):
         both["C9"]
+
+
+def test_the_bar_counts_the_leading_verdicts() -> None:
+    bar = shown(Status.INCONCLUSIVE, Status.REPRODUCED).bar
+    assert "Of 1 claims" in bar._repr_html_()
+    assert "</span> 1 reproduced" in bar._repr_html_()
+    assert repr(bar) == "1 reproduced"
+
+
+def test_links_are_written_as_sphinx_writes_ids() -> None:
+    made = verdicts.Verdicts("two_words", verdicts.lines("two_words", [judged()]))
+    assert 'href="#two-words-c1"' in made._repr_html_()
