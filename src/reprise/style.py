@@ -6,7 +6,6 @@ follow its light or dark theme. Nothing here changes matplotlib's global state.
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -15,6 +14,8 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap, to_rgba
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
 
 from reprise.svg import DARK, INK, LIGHT, PAPER, RC, Shown, show, svg
 
@@ -30,6 +31,7 @@ __all__ = [
     "LIGHT",
     "MARKERS",
     "METHOD",
+    "NOT_YET",
     "PAPER",
     "PAPER_VALUE",
     "PROGRESS",
@@ -40,13 +42,16 @@ __all__ = [
     "figure",
     "interval",
     "label_lines",
+    "missing",
     "not_yet",
     "note",
+    "panels",
     "paper_line",
     "plain_log",
     "show",
     "svg",
     "title",
+    "wrap",
 ]
 
 # Roles. The same colour means the same thing on every page; all hold 3:1 on both papers.
@@ -65,8 +70,8 @@ HEAT = LinearSegmentedColormap.from_list(
     "reprise-heat", [to_rgba(METHOD, 0.03), to_rgba(METHOD, 0.62)]
 )
 
-WIDTHS = {"full": 6.0, "half": 3.4}  # inches; 576 px, still legible when a phone shows 350
-SIZE, SMALL, TITLE = 11.0, 9.5, 12.5  # points
+WIDTHS = {"full": 6.0, "half": 3.6}  # inches; 576 px, still legible when a phone shows 350
+SIZE, SMALL, TITLE = 11.0, 10.0, 12.0  # points
 
 _RC = {
     "figure.facecolor": "none",
@@ -96,8 +101,8 @@ _RC = {
     "grid.linewidth": 0.7,
     "xtick.color": INK,
     "ytick.color": INK,
-    "xtick.labelsize": SMALL + 0.5,
-    "ytick.labelsize": SMALL + 0.5,
+    "xtick.labelsize": SMALL,
+    "ytick.labelsize": SMALL,
     "xtick.major.width": 0.7,
     "ytick.major.width": 0.7,
     "xtick.minor.size": 0,
@@ -106,7 +111,7 @@ _RC = {
     "lines.markersize": 6,
     "lines.solid_capstyle": "round",
     "legend.frameon": False,
-    "legend.fontsize": SMALL + 0.5,
+    "legend.fontsize": SMALL,
     "image.cmap": "viridis",
 } | RC
 
@@ -162,22 +167,44 @@ def baseline(index: int) -> tuple[str, str]:
 # --- what figures are made of ------------------------------------------------------------------
 
 
+def panels(axes: Axes | np.ndarray) -> list[Axes]:
+    """Return one Axes or an array of them as a list."""
+    return list(np.ravel(np.asarray(axes, dtype=object)))
+
+
 @context()
-def title(fig: Figure, text: str | None, note: str | None = None) -> None:
+def title(axes: Axes | np.ndarray, text: str | None, note: str | None = None) -> None:
     """Set what a figure shows as its title, and from which run, small, at its foot.
 
     Parameters
     ----------
-    fig : a figure of `figure`
-    text : the takeaway; wrapped
+    axes : any axes of the figure
+    text : the takeaway; wrapped to the figure's width
     note : such as "quick run, 5 seeds"
     """
+    fig = panels(axes)[0].get_figure(root=True)
     if text:
-        wide = max(20, round(fig.get_figwidth() * 10))
-        wrapped = textwrap.fill(text, wide)
+        wrapped = wrap(text, 72 * fig.get_figwidth() - 10, TITLE, weight="bold")
         fig.suptitle(wrapped, x=0.01, ha="left", fontsize=TITLE, fontweight="bold")
     if note:
         fig.supxlabel(note, x=0.99, ha="right", fontsize=SMALL, alpha=0.75)
+
+
+@context()
+def wrap(text: str, width: float, size: float, *, weight: str = "normal") -> str:
+    """Return a text broken into lines of at most `width` points.
+
+    It is measured in matplotlib's own font, wider than most that a page may show it in.
+    """
+    font = FontProperties(size=size, weight=weight)
+    lines: list[str] = []
+    for word in text.split():
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and text_to_path.get_text_width_height_descent(longer, font, False)[0] <= width:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return "\n".join(lines)
 
 
 @context()
@@ -192,22 +219,28 @@ def interval(
     marker: str = "o",
     horizontal: bool = False,
     hollow: bool = False,
+    faint: bool = False,
 ) -> None:
     """Draw an estimate: a mark at its value and a bar over its interval.
 
     Parameters
     ----------
     at : its place on the other axis
-    value, low, high : the estimate, low <= value <= high
+    value, low, high : the estimate, low <= value <= high; both ends nan where there is no interval
     hollow : for what isn't ours
+    faint : for what is beside the point
     """
+    if np.isnan(low) and np.isnan(high):
+        low = high = value
     if not low <= value <= high:
         raise ValueError(f"`low` <= `value` <= `high` must hold, got {low}, {value}, {high}")
     ends = ([low, high], [at, at]) if horizontal else ([at, at], [low, high])
-    ax.plot(*ends, color=color, lw=2.2, solid_capstyle="butt", zorder=3)
+    alpha = 0.5 if faint else 1.0
+    ax.plot(*ends, color=color, lw=2.2, alpha=alpha, solid_capstyle="butt", zorder=3)
     place = (value, at) if horizontal else (at, value)
     face = PAPER if hollow else color
-    ax.plot(*place, marker, ms=7, mfc=face, mec=color, mew=1.4, zorder=4)
+    size = 5 if faint else 7
+    ax.plot(*place, marker, ms=size, mfc=face, mec=color, mew=1.4, alpha=alpha, zorder=4)
 
 
 @context()
@@ -234,38 +267,35 @@ def note(
     offset: tuple[float, float] = (0, 0),
     color: str = INK,
     size: float = SMALL,
+    outside: bool = False,
     halo: bool = True,
     **options: object,
 ) -> Annotation:
-    """Write a label into a plot, in paper-coloured halo so that lines behind don't cross it.
+    """Write a label into a plot; its paper-coloured halo keeps lines behind from crossing it.
 
     Parameters
     ----------
     at : data coordinates, or those of the option `xycoords`
     offset : points
+    outside : whether the layout must make room for it beside the plot
     """
     found = ax.annotate(
         text, at, xytext=offset, textcoords="offset points", color=color, fontsize=size,
         zorder=6, **{"va": "center"} | options,
     )  # fmt: skip
-    found.set_clip_on(False)
+    found.set_in_layout(outside)
     if halo:
-        found.set_gid(f"halo-{next(_count(ax))}")
+        fig = ax.get_figure(root=True)
+        fig._reprise_halos = getattr(fig, "_reprise_halos", 0) + 1  # ids differ within an SVG
+        found.set_gid(f"halo-{fig._reprise_halos}")
     return found
-
-
-def _count(ax: Axes) -> Iterator[int]:
-    """Yield the next number of a figure's haloed texts: ids must differ within an SVG."""
-    fig = ax.get_figure(root=True)
-    fig._reprise_halos = getattr(fig, "_reprise_halos", 0) + 1
-    yield fig._reprise_halos
 
 
 def label_lines(
     ax: Axes,
     labels: Sequence[tuple[str, float, float, str]],
     *,
-    size: float = SMALL + 0.5,
+    size: float = SMALL,
     gap: float = 6.0,
     side: str = "right",
 ) -> None:
@@ -280,7 +310,7 @@ def label_lines(
     """
     sign, ha = (1, "left") if side == "right" else (-1, "right")
     notes = [
-        note(ax, text, (x, y), offset=(sign * gap, 0), color=color, size=size, ha=ha)
+        note(ax, text, (x, y), offset=(sign * gap, 0), color=color, size=size, ha=ha, outside=True)
         for text, x, y, color in labels
     ]
     fig = ax.get_figure(root=True)
@@ -295,23 +325,49 @@ def plain_log(ax: Axes, axis: str = "both", *, base: float = 10, subs: str = "de
     for name in ("x", "y") if axis == "both" else (axis,):
         getattr(ax, f"set_{name}scale")("log", base=base)
         one = getattr(ax, f"{name}axis")
-        one.set_major_locator(LogLocator(base, numerals))
+        one.set_major_locator(LogLocator(base, numerals, numticks=15))
         one.set_minor_locator(NullLocator())
         one.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
 
 
+NOT_YET = "not yet: only the full profile runs this"
+
+
 @context()
-def blank(ax: Axes, text: str = "not yet: only the full profile runs this") -> Axes:
+def blank(ax: Axes, text: str = NOT_YET) -> Axes:
     """Say in an otherwise empty plot why there is nothing to see."""
     ax.set_axis_off()
+    wide = 72 * ax.get_figure(root=True).get_figwidth() * ax.get_position().width
     ax.text(
-        0.5, 0.5, textwrap.fill(text, 30), ha="center", va="center", alpha=0.75,
+        0.5, 0.5, wrap(text, wide, SIZE), ha="center", va="center", alpha=0.75,
         transform=ax.transAxes,
     )  # fmt: skip
     return ax
 
 
-def not_yet(name: str, text: str = "not yet: only the full profile runs this") -> Shown:
+def missing(frame: object | None, axes: Axes | np.ndarray, text: str = NOT_YET) -> bool:
+    """Return whether there is nothing to draw; then the axes say so in one line.
+
+    Parameters
+    ----------
+    frame : a table; None or empty when it doesn't exist yet
+    axes : where it would have been drawn
+    """
+    if frame is not None and len(frame):
+        return False
+    first, *rest = panels(axes)
+    for ax in rest:
+        ax.set_axis_off()
+    blank(first, text)
+    fig = first.get_figure(root=True)
+    if all(not ax.axison for ax in fig.axes):  # nothing else: a strip will do
+        for ax in rest:
+            ax.remove()
+        fig.set_size_inches(fig.get_figwidth(), 1.1)
+    return True
+
+
+def not_yet(name: str, text: str = NOT_YET) -> Shown:
     """Return a small figure that says why there is none yet."""
     fig, ax = figure(height=1.1)
     blank(ax, text)

@@ -36,7 +36,7 @@ _FONTS = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-
 _RULES = (
     f"<style>:root{{color:{LIGHT[0]};--paper:{LIGHT[1]};fill:currentColor}}"
     f"@media (prefers-color-scheme: dark){{:root{{color:{DARK[0]};--paper:{DARK[1]}}}}}"
-    'g[id^="halo"] text{paint-order:stroke;stroke:var(--paper);stroke-width:3px;'
+    'g[id^="halo"] text{paint-order:stroke;stroke:var(--paper);stroke-width:4px;'
     "stroke-linejoin:round}</style>"
 )
 _DECIMALS = re.compile(r"(-?\d+\.\d{2})\d+")

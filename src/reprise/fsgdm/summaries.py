@@ -164,6 +164,25 @@ def _sentence(parts: Sequence[str]) -> str | None:
     return "; ".join(parts) if parts else None
 
 
+def gains_title(rows: pd.DataFrame | None) -> str | None:
+    """Return how far the measured gains of e1 lie from the formula."""
+    if rows is None:
+        return None
+    error = float((rows["measured"] / rows["gain"] - 1).abs().max())
+    if error == 0:
+        return "Every measured gain is that of the formula"
+    # The next power of ten above the error, in words that a title can carry.
+    bound = (
+        f"{10.0 ** np.ceil(np.log10(error)):g}"
+        if error >= 1e-4
+        else (f"10{str(int(np.ceil(np.log10(error)))).translate(_RAISED)}")
+    )
+    return f"Every measured gain lies within {bound} of the formula"
+
+
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
 def three_title(rows: pd.DataFrame | None, problem: str = "fashion") -> str | None:
     """Return what e2 says of the three optimizers on a problem."""
     if rows is None:
@@ -261,13 +280,18 @@ def control_title(rows: pd.DataFrame | None) -> str | None:
     if any(e is None for e in (*filters, *rates)):
         return None
 
-    def acts(pair: list[Estimate]) -> str:
-        sure = [e for e in pair if e.low > 0 or e.high < 0]
-        if not sure:
-            return "makes no difference that can be told"
-        return "makes a difference" if len(sure) == len(pair) else "may make a difference"
-
-    return f"The filter {acts(filters)}; the step size {acts(rates)}"
+    acting = [
+        name
+        for name, pair in (("the filter", filters), ("the step size", rates))
+        if any(e.low > 0 or e.high < 0 for e in pair)
+    ]
+    if not acting:
+        return "Neither filter nor step size makes a difference that can be told"
+    if len(acting) == 2:
+        return "Both the filter and the step size make a difference"
+    (one,) = acting
+    other = "filter" if one == "the step size" else "step size"
+    return f"{one.capitalize()} makes a difference, the {other} none that can be told"
 
 
 def shares(rows: pd.DataFrame | None) -> pd.DataFrame | None:
