@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from reprise import estimate
+from reprise.fsgdm import summaries
+
+
+def trained(n_seeds: int = 4, **conditions: dict[str, float]) -> pd.DataFrame:
+    """Return runs: column of conditions -> condition -> mean accuracy; seeds differ alike."""
+    ((column, means),) = conditions.items()
+    shared = np.random.default_rng(0).normal(0, 0.02, n_seeds)
+    return pd.DataFrame(
+        [
+            {
+                column: name,
+                "seed": seed,
+                "accuracy": mean + shared[seed] + 0.001 * (-1) ** (i + seed),
+                "validation": mean + shared[seed],
+                "loss": 1 - mean,
+                "diverged": 0,
+            }
+            for i, (name, mean) in enumerate(means.items())
+            for seed in range(n_seeds)
+        ]
+    )
+
+
+def e2(**means: float) -> pd.DataFrame:
+    last = trained(optimizer=means).assign(problem="fashion", net="resnet8", step=300)
+    early = last.assign(step=30, accuracy=np.nan, validation=np.nan, loss=2.0)
+    return pd.concat([early, last], ignore_index=True)
+
+
+def test_every_summary_of_a_missing_table_is_none():
+    for name in ("runs", "losses", "study", "tuned", "plane", "final", "control", "spectra"):
+        assert getattr(summaries, name)(None) is None, name
+    for name in ("three_title", "study_title", "tuned_title", "plane_title", "spectra_title"):
+        assert getattr(summaries, name)(None) is None, name
+
+
+def test_a_run_counts_once_with_its_last_row():
+    found = summaries.runs(e2(EMA=0.6, Standard=0.7))
+    assert len(found) == 8
+    assert set(found.step) == {300}
+    assert found.points.between(50, 80).all()
+
+
+def test_means_are_those_of_the_t_interval():
+    rows = trained(arm={"a": 0.5})
+    (row,) = summaries.means(rows, ["arm"], "accuracy").itertuples()
+    e = estimate.mean(rows.accuracy)
+    assert (row.mean, row.low, row.high, row.n) == pytest.approx((e.value, e.low, e.high, 4))
+
+
+def test_a_single_seed_has_no_interval():
+    (row,) = summaries.means(trained(1, arm={"a": 0.5}), ["arm"], "accuracy").itertuples()
+    assert np.isnan(row.low)
+    assert np.isnan(row.high)
+
+
+@pytest.mark.parametrize(
+    ("fsgdm", "says"),
+    [(0.75, "FSGDM beats Standard"), (0.65, "Standard beats FSGDM"), (0.7, "told apart")],
+)
+def test_the_title_of_the_three_turns_with_the_outcome(fsgdm, says):
+    title = summaries.three_title(e2(EMA=0.6, Standard=0.7, FSGDM=fsgdm))
+    assert "Standard beats EMA by 10" in title
+    assert says in title
+
+
+def test_of_several_settings_validation_chooses_not_the_test():
+    rows = pd.concat(
+        [
+            trained(value={0.085: 0.7}).assign(validation=0.8),
+            trained(value={0.0085: 0.8}).assign(validation=0.7),
+        ]
+    ).assign(net="resnet8", family="LP", sequence="rising")
+    found = summaries.study(rows).set_index("value")
+    assert found.chosen.to_dict() == {0.085: True, 0.0085: False}
+
+
+def test_of_fixed_sequences_nine_tenths_is_chosen_as_the_rules_say():
+    rows = trained(value={0.3: 0.9, 0.9: 0.7}).assign(net="resnet8", family="LP", sequence="fixed")
+    assert summaries.study(rows).set_index("value").chosen.to_dict() == {0.3: False, 0.9: True}
+
+
+def test_tuning_shows_validation_and_the_end_shows_the_test():
+    rows = trained(optimizer={"EMA": 0.5})
+    tune = rows.assign(lr=0.1, phase="tune", validation=0.25)
+    final = rows.assign(lr=0.1, phase="final", validation=0.25, accuracy=0.75, seed=rows.seed + 100)
+    found = summaries.tuned(pd.concat([tune, final])).set_index("phase")
+    assert found["mean"].to_dict() == pytest.approx({"tune": 25, "final": 75})
+
+
+def test_the_plane_knows_each_cell_s_final_gain():
+    rows = trained(v={1.0: 0.9}).assign(problem="digits", net="mlp", c=0.033)
+    (row,) = summaries.plane(rows).itertuples()
+    assert row.final_gain == pytest.approx(1 + 1 / 0.033)
+
+
+def test_controls_are_split_into_momentum_and_rate():
+    arms = {"Standard": 0.7, "FSGDM": 0.7, "Standard as FSGDM": 0.7, "FSGDM as Standard": 0.7}
+    found = summaries.control(trained(arm=arms)).drop_duplicates("arm").set_index("arm")
+    assert tuple(found.loc["Standard as FSGDM", ["momentum", "rate"]]) == ("Standard", "FSGDM")
+    assert tuple(found.loc["FSGDM", ["momentum", "rate"]]) == ("FSGDM", "FSGDM")
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({}, "Neither filter nor step size"),
+        ({"FSGDM": 0.8, "FSGDM as Standard": 0.8}, "The filter makes a difference, the step size"),
+        ({"FSGDM": 0.8, "Standard as FSGDM": 0.8}, "The step size makes a difference, the filter"),
+        ({"FSGDM": 0.8}, "Both the filter and the step size make a difference"),
+    ],
+)
+def test_the_title_of_the_control_turns_with_the_outcome(changed, says):
+    arms = dict.fromkeys(("Standard", "FSGDM", "Standard as FSGDM", "FSGDM as Standard"), 0.7)
+    assert says in summaries.control_title(trained(arm=arms | changed))
+
+
+def test_spectra_are_geometric_means_without_the_zero_frequency():
+    rows = pd.DataFrame(
+        [
+            {"optimizer": "FSGDM", "part": "late", "frequency": w, "seed": s, "power": p}
+            for s, p in enumerate((1.0, 100.0))
+            for w in (0.0, 0.5)
+        ]
+    )
+    (row,) = summaries.spectra(rows).itertuples()
+    assert row.frequency == 0.5
+    assert row.mean == pytest.approx(10)
+
+
+@pytest.mark.parametrize(("late", "says"), [(0.8, "grows"), (0.4, "shrinks")])
+def test_the_sentence_on_spectra_turns_with_the_outcome(late, says):
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame(
+        [
+            {
+                "optimizer": "FSGDM",
+                "part": part,
+                "frequency": 0.5,
+                "seed": seed,
+                "power": 1.0,
+                "above_half_power": share + rng.normal(0, 0.01),
+            }
+            for part, share in (("early", 0.6), ("middle", 0.6), ("late", late))
+            for seed in range(4)
+        ]
+    )
+    assert says in summaries.spectrum_sentence(rows)
