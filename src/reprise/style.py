@@ -47,6 +47,7 @@ __all__ = [
     "note",
     "panels",
     "paper_line",
+    "plain",
     "plain_log",
     "show",
     "svg",
@@ -317,6 +318,16 @@ def label_lines(
     fig._reprise_labels = [*getattr(fig, "_reprise_labels", []), notes]
 
 
+def plain(x: float) -> str:
+    """Return a number as a tick shows it: 0.001, 1, 3·10⁻⁵ for what would need an e."""
+    text = f"{x:g}"
+    if "e" not in text:
+        return text.replace("-", "−")
+    digits, power = text.split("e")
+    raised = str(int(power)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"10{raised}" if digits == "1" else f"{digits}·10{raised}"
+
+
 def plain_log(ax: Axes, axis: str = "both", *, base: float = 10, subs: str = "decades") -> None:
     """Make axes logarithmic with plain tick labels: 0.1, 1, 10; `subs="125"` adds 0.2, 0.5, 2."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
@@ -327,7 +338,7 @@ def plain_log(ax: Axes, axis: str = "both", *, base: float = 10, subs: str = "de
         one = getattr(ax, f"{name}axis")
         one.set_major_locator(LogLocator(base, numerals, numticks=15))
         one.set_minor_locator(NullLocator())
-        one.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+        one.set_major_formatter(FuncFormatter(lambda x, _: plain(x)))
 
 
 NOT_YET = "not yet: only the full profile runs this"

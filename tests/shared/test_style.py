@@ -175,3 +175,10 @@ def test_a_missing_table_has_a_figure_too():
     data, metadata = style.not_yet("fig-later")._repr_mimebundle_()
     assert "full profile" in data["image/svg+xml"]
     assert metadata["reprise"]["figure"] == "fig-later"
+
+
+@pytest.mark.parametrize(
+    ("x", "shown"), [(0.1, "0.1"), (100, "100"), (3e-5, "3·10⁻⁵"), (1e-5, "10⁻⁵"), (-2, "−2")]
+)
+def test_ticks_are_plain_numbers(x, shown):
+    assert style.plain(x) == shown
