@@ -153,3 +153,32 @@ def test_the_sentence_on_spectra_turns_with_the_outcome(late, says):
         ]
     )
     assert says in summaries.spectrum_sentence(rows)
+
+
+@pytest.mark.parametrize(
+    ("error", "says"), [(0.0, "is that of"), (3e-8, "within 10⁻⁷"), (0.004, "within 0.01")]
+)
+def test_the_title_of_the_gains_bounds_their_largest_error(error, says):
+    rows = pd.DataFrame({"gain": [1.0, 2.0], "measured": [1.0 + error, 2.0]})
+    assert says in summaries.gains_title(rows)
+
+
+@pytest.mark.parametrize(
+    ("bits", "says"),
+    [
+        (2.0, "FSGDM is ahead of Standard on the LSTM"),
+        (2.4, "FSGDM is behind Standard on the LSTM"),
+        (2.2, "FSGDM is not told apart from Standard on the LSTM"),
+    ],
+)
+def test_the_title_of_language_turns_with_the_outcome(bits, says):
+    noise = {"Standard": (0.0, 0.01, 0.02), "FSGDM": (0.02, 0.0, 0.01)}
+    e6 = pd.DataFrame(
+        [
+            {"net": "lstm", "optimizer": name, "phase": "final", "seed": seed, "bits": mean + x}
+            for name, mean in (("Standard", 2.2), ("FSGDM", bits))
+            for seed, x in enumerate(noise[name])
+        ]
+    )
+    assert summaries.language_title(e6, None) == says
+    assert summaries.language_title(None, None) is None

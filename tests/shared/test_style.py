@@ -48,7 +48,7 @@ def test_ink_is_readable_on_its_paper_and_on_the_fullest_cell_of_a_heat_map(ink,
     assert contrast(ink, paper) >= 7
     *rgb, alpha = style.HEAT(1.0)
     cell = alpha * np.array(rgb) + (1 - alpha) * np.array(mpl.colors.to_rgb(paper))
-    assert contrast(ink, cell) >= 3
+    assert contrast(ink, cell) >= 4.5
 
 
 def test_method_and_baselines_stay_apart_for_colour_blind_readers():
@@ -182,3 +182,34 @@ def test_a_missing_table_has_a_figure_too():
 )
 def test_ticks_are_plain_numbers(x, shown):
     assert style.plain(x) == shown
+
+
+@pytest.mark.parametrize(("ink", "paper"), [style.LIGHT, style.DARK])
+def test_words_in_data_colours_lean_on_the_ink_and_hold_4_5_to_1(ink, paper):
+    fig, ax = style.figure(height=2.0)
+    style.note(ax, "word", (0, 0), color=style.METHOD)
+    found = re.search(r"color-mix\(in srgb, (#\w{6}) (\d+)%, currentColor\)", svg(fig))
+    assert found[1] == style.METHOD
+    share = int(found[2]) / 100
+    colours = [style.METHOD, *style.BASELINES, *map(style.PROGRESS, np.linspace(0, 1, 21))]
+    for colour in colours:
+        rgb = (np.array(mpl.colors.to_rgb(c)) for c in (colour, ink))
+        assert contrast(np.dot([share, 1 - share], list(rgb)), paper) >= 4.5, colour
+
+
+def test_a_title_is_wrapped_to_the_width_of_its_figure():
+    text = "a takeaway that is much too long for the one line that a narrow figure has room for"
+    fig, ax = style.figure("half")
+    style.title(ax, text)
+    fig.draw_without_rendering()
+    assert fig.get_suptitle().replace("\n", " ") == text
+    assert fig.get_suptitle().count("\n") >= 1
+    assert fig.texts[0].get_window_extent().x1 <= fig.bbox.x1
+
+
+def test_shown_figures_are_closed_where_pyplot_knows_them():
+    import matplotlib.pyplot as plt
+
+    fig, _ = plt.subplots()
+    style.show(fig, "fig-x", style.figure)
+    assert not plt.fignum_exists(fig.number)

@@ -1,6 +1,6 @@
 """The chapter's figures: tidy frames and Axes in, Axes out; they compute nothing.
 
-Here are those of exact curves; those of trained nets come from `figures_trained`. A frame that is
+Here are those of exact curves; the others come from the modules imported here. A frame that is
 None (a table that doesn't exist yet) leaves a strip that says so.
 """
 
@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reprise import style
+from reprise.fsgdm.figures_beyond import control, language_and_control, spectra
 from reprise.fsgdm.figures_key import frequency_responses
 from reprise.fsgdm.figures_trained import (
     FAMILIES,
-    control,
-    language_and_control,
     plane,
-    spectra,
     study,
     study_height,
     three_optimizers,

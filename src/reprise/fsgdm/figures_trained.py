@@ -1,4 +1,4 @@
-"""The figures of trained nets; `figures` exports them."""
+"""The figures of the paper's image experiments; `figures` exports them."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ STUDY_OF_PAPER = {
 }
 
 
-def _ordered(names: pd.Series) -> list[str]:
+def ordered(names: pd.Series) -> list[str]:
     found = set(names)
     return [name for name in ORDER if name in found]
 
 
-def _seeds_and_mean(
+def seeds_and_mean(
     ax: Axes,
     at: float,
     values: Sequence[float],
@@ -60,10 +60,11 @@ def _seeds_and_mean(
     name: str,
     *,
     horizontal: bool = False,
+    shift: float = 0.1,
 ) -> None:
     """Draw the seeds as small dots and beside them their mean with its interval."""
     color, marker = COLORS[name], MARKERS[name]
-    shift = -0.16 if horizontal else 0.16
+    shift = -0.16 if horizontal else shift
     places = np.full(len(values), at - shift)
     xy = (values, places) if horizontal else (places, values)
     ax.plot(*xy, marker, color=color, ms=4, alpha=0.6, mew=0, zorder=3)
@@ -73,10 +74,10 @@ def _seeds_and_mean(
     )  # fmt: skip
 
 
-def _rows(ax: Axes, labels: Sequence[tuple[str, bool]]) -> None:
-    """Label the y axis as rows from above; (text, bold)."""
+def label_rows(ax: Axes, labels: Sequence[tuple[str, bool]], deep: int = 0) -> None:
+    """Label the y axis as rows from above, (text, bold), with room for at least `deep` rows."""
     ax.set_yticks(range(len(labels)), [text for text, _ in labels])
-    ax.set_ylim(len(labels) - 0.4, -0.6)
+    ax.set_ylim(max(len(labels), deep) - 0.4, -0.6)
     for (_, bold), tick in zip(labels, ax.get_yticklabels(), strict=True):
         tick.set_fontweight("bold" if bold else "normal")
     _bare(ax)
@@ -113,13 +114,13 @@ def three_optimizers(
     panels = np.array(style.panels(axes), dtype=object).reshape(len(problems), 2)
     for (left, right), problem in zip(panels, problems, strict=True):
         own = runs[runs["problem"] == problem]
-        names = _ordered(own["optimizer"])
+        names = ordered(own["optimizer"])
         table = own.pivot_table(index="seed", columns="optimizer", values="points")[names]
-        places = np.arange(len(names)) - 0.16
+        places = np.arange(len(names)) - 0.1
         left.plot(places, table.to_numpy().T, color=style.INK, alpha=0.3, lw=0.8)
         at = means[means["problem"] == problem].set_index("optimizer")
         for i, name in enumerate(names):
-            _seeds_and_mean(left, i, table[name].to_numpy(), at.loc[name], name)
+            seeds_and_mean(left, i, table[name].to_numpy(), at.loc[name], name)
         left.set_xticks(range(len(names)), names)
         left.set_xlim(-0.5, len(names) - 0.5)
         left.grid(axis="x", visible=False)
@@ -186,18 +187,19 @@ def study(
                 marker="o" if best else "s", faint=not row.chosen,
             )  # fmt: skip
         ax.set_title(NETS.get(net, net))
-        ax.set_xlabel("test accuracy, %")
+        ax.set_xlabel("accuracy, %\n(higher is better)", fontsize=style.SMALL)
     for (family, sequence, value), points in STUDY_OF_PAPER.items():
         same = [at for key, at in places.items() if key[:2] == (family, sequence)]
         if same:
             at = places.get((family, sequence, value), float(np.mean(same)))
+            if value is None:  # somewhere in these rows
+                paper.plot([points] * 2, [min(same), max(same)], color=style.PAPER_VALUE, lw=1.2)
             paper.plot(points, at, "o", mfc=style.PAPER, mec=style.PAPER_VALUE, mew=1.6, ms=7)
     paper.set_title("the paper")
-    paper.set_xlabel("CIFAR-100, %")
-    _rows(panels[0], labels)
+    paper.set_xlabel("CIFAR-100, %", fontsize=style.SMALL)
+    label_rows(panels[0], labels)
     for ax in panels[1:]:
         _bare(ax)
-    style.note(panels[0], "μ/Σ or u", (0, 1), xycoords="axes fraction", offset=(-5, 9), ha="right")
     style.title(axes, title, note)
     return axes
 
@@ -216,7 +218,8 @@ def _study_rows(
         for sequence in ("rising", "fixed", "falling"):
             for value in sorted(own.loc[own["sequence"] == sequence, "value"]):
                 places[family, sequence, value] = len(labels)
-                labels.append((f"{sequence} {value:g}", False))
+                number = "u" if sequence == "fixed" else "μ/Σ"
+                labels.append((f"{sequence}, {number} = {value:g}", False))
     return places, labels
 
 
@@ -238,7 +241,7 @@ def tuned(
         return ax
     style.plain_log(ax, "x", subs="13")
     tune, final = (tuned[tuned["phase"] == phase] for phase in ("tune", "final"))
-    names = _ordered(tuned["optimizer"])
+    names = ordered(tuned["optimizer"])
     labels = []
     for i, name in enumerate(names):
         own = tune[tune["optimizer"] == name]
@@ -290,10 +293,12 @@ def plane(
         cs, vs = sorted(own["c"].unique()), sorted(own["v"].unique())
         _cells(ax, own, cs, vs)
         # Cells are evenly spaced while c and v are not quite: the line is bent accordingly.
-        c = np.geomspace(cs[0] / 3, cs[-1] * 3, 100)
-        line = _index(c, cs), _index(gain / (1 + 1 / c), vs)
-        ax.plot(*line, color=style.PAPER, lw=4, alpha=0.75)
-        ax.plot(*line, color=style.INK, lw=1.6, ls=(0, (4, 3)))
+        c = np.geomspace(cs[0] / 3, cs[-1] * 3, 400)
+        x, y = _index(c, cs), _index(gain / (1 + 1 / c), vs)
+        # ... and interrupted where the numbers stand.
+        tall = 0.3 if len(own) <= 9 else 0.24
+        free = np.hypot((x - x.round()) / 0.42, (y - y.round()) / tall) > 1
+        ax.plot(x, np.where(free, y, np.nan), color=style.INK, lw=1.4, ls=(0, (3, 2)))
         ax.set_xlim(-0.5, len(cs) - 0.5)
         ax.set_ylim(-0.5, len(vs) - 0.5)
         ax.grid(visible=False)
@@ -320,7 +325,7 @@ def _cells(ax: Axes, own: pd.DataFrame, cs: list[float], vs: list[float]) -> Non
         )
         roomy = len(own) <= 9 and np.isfinite(row.low)
         text = f"{row.mean:.1f}\n± {(row.high - row.low) / 2:.1f}" if roomy else f"{row.mean:.1f}"
-        style.note(ax, text, (x, y), ha="center")
+        style.note(ax, text, (x, y), ha="center", halo=False)
 
 
 def _index(x: np.ndarray, grid: list[float]) -> np.ndarray:
@@ -330,157 +335,3 @@ def _index(x: np.ndarray, grid: list[float]) -> np.ndarray:
     below = np.minimum(0, (np.log(x) - logs[0]) / (logs[1] - logs[0]))
     above = np.maximum(0, (np.log(x) - logs[-1]) / (logs[-1] - logs[-2]))
     return inner + below + above
-
-
-@style.context()
-def language_and_control(
-    e6: pd.DataFrame | None,
-    e6_means: pd.DataFrame | None,
-    e7: pd.DataFrame | None,
-    e7_means: pd.DataFrame | None,
-    axes: Panels,
-    *,
-    title: str | None = None,
-    note: str | None = None,
-) -> Panels:
-    """Draw bits per character of two language models and returns of PPO, a dot per seed.
-
-    Parameters
-    ----------
-    e6, e7 : as `summaries.final`
-    e6_means, e7_means : as `summaries.means`, by net and optimizer; by task and optimizer
-    axes : two
-    """
-    left, right = style.panels(axes)
-    for ax, rows, means, by, column, label in (
-        (left, e6, e6_means, "net", "bits", "bits per character\n(lower is better)"),
-        (
-            right,
-            e7,
-            e7_means,
-            "task",
-            "last_return",
-            "return, last 20 episodes\n(higher is better)",
-        ),
-    ):
-        if style.missing(rows, ax):
-            continue
-        labels: list[tuple[str, bool]] = []
-        for group, own in rows.groupby(by, sort=False):
-            labels.append((NETS.get(group, "double pendulum"), True))
-            at = means[means[by] == group].set_index("optimizer")
-            for name in _ordered(own["optimizer"]):
-                values = own.loc[own["optimizer"] == name, column].to_numpy()
-                _seeds_and_mean(ax, len(labels), values, at.loc[name], name, horizontal=True)
-                labels.append((name, False))
-        _rows(ax, labels)
-        ax.set_xlabel(label)
-    style.title(axes, title, note)
-    return axes
-
-
-# --- beyond the paper --------------------------------------------------------------------------
-
-
-@style.context()
-def control(
-    rates: pd.DataFrame,
-    runs: pd.DataFrame | None,
-    means: pd.DataFrame | None,
-    axes: Panels,
-    *,
-    title: str | None = None,
-    note: str | None = None,
-) -> Panels:
-    """Draw effective learning rates, and accuracy by momentum and effective learning rate.
-
-    Parameters
-    ----------
-    rates : as `responses.effective_rates`
-    runs : as `summaries.control` of b1
-    means : as `summaries.means(runs, ["momentum", "rate"])`
-    axes : two
-    """
-    left, right = style.panels(axes)
-    for name, own in rates.groupby("system", sort=False):
-        left.plot(100 * own["progress"], own["rate"], color=COLORS[name])
-        peak = own.loc[own["rate"].idxmax()]
-        style.note(
-            left, name, (100 * peak["progress"], peak["rate"]), offset=(10, 6),
-            color=COLORS[name], ha="left",
-        )  # fmt: skip
-    left.set_xlabel("training, %")
-    left.set_ylabel("effective learning rate / α₀")
-    left.set_xlim(0, 100)
-    left.set_ylim(0, 1.12 * rates["rate"].max())
-    if not style.missing(runs, right):
-        labels = []
-        sides = ("Standard", "FSGDM")
-        for shift, momentum in zip((-0.2, 0.2), sides, strict=True):
-            own = means[means["momentum"] == momentum].set_index("rate")
-            places = {rate: i + shift for i, rate in enumerate(sides) if rate in own.index}
-            for rate, at in places.items():
-                values = runs[(runs["momentum"] == momentum) & (runs["rate"] == rate)]["points"]
-                _seeds_and_mean(right, at, values.to_numpy(), own.loc[rate], momentum)
-            if places:
-                labels.append((momentum, 1.5, own["mean"].iloc[-1], COLORS[momentum]))
-        style.label_lines(right, labels, gap=2)
-        right.axvline(0.5, color=style.INK, lw=0.7, alpha=0.3)
-        right.set_xticks([0, 1], ["Standard's", "FSGDM's"])
-        right.set_xlim(-0.5, 1.5)
-        right.tick_params(axis="x", length=0)
-        right.grid(axis="x", visible=False)
-        right.set_xlabel("effective learning rate")
-        right.set_ylabel("test accuracy, %\n(higher is better)")
-    style.title(axes, title, note)
-    return axes
-
-
-@style.context()
-def spectra(
-    spectra: pd.DataFrame | None,
-    axes: Panels,
-    *,
-    title: str | None = None,
-    note: str | None = None,
-    half_power: float = 0.10545811702189975,
-) -> Panels:
-    """Draw power spectra of real gradients by third of the training, one plot per optimizer.
-
-    Parameters
-    ----------
-    spectra : as `summaries.spectra` of b2
-    axes : one for each optimizer, sharing the y axis
-    half_power : where a dashed line stands: the half-power frequency of u = 0.9
-    """
-    if style.missing(spectra, axes):
-        return axes
-    panels = style.panels(axes)
-    parts = {"early": 0.0, "middle": 0.5, "late": 1.0}
-    wide = spectra["mean"].max() / spectra["mean"].min() > 100
-    for ax, (name, own) in zip(panels, spectra.groupby("optimizer", sort=False), strict=True):
-        style.plain_log(ax, "x")
-        style.plain_log(ax, "y", subs="decades" if wide else "13")
-        labels = []
-        for part, where in parts.items():
-            curve = own[own["part"] == part]
-            color = style.PROGRESS(where)
-            ax.plot(curve["frequency"], curve["mean"], color=color)
-            ax.fill_between(
-                curve["frequency"], curve["low"], curve["high"], color=color, alpha=0.2, lw=0
-            )
-            if len(curve):
-                end = curve.iloc[-1]
-                labels.append((part, end["frequency"], end["mean"], color))
-        style.label_lines(ax, labels)
-        ax.axvline(half_power, color=style.INK, ls=(0, (4, 3)), lw=1, alpha=0.7)
-        ax.set_title(NAMES[name])
-        ax.set_xlabel("ω, radians per step")
-        ax.set_xlim(min(0.8 * half_power, own["frequency"].min()), np.pi)
-    style.note(
-        panels[0], "half power of u = 0.9", (half_power, 0), offset=(5, 9), ha="left",
-        xycoords=panels[0].get_xaxis_transform(),
-    )  # fmt: skip
-    panels[0].set_ylabel("power density of the gradient")
-    style.title(axes, title, note)
-    return axes

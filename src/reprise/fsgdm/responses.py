@@ -151,19 +151,3 @@ def closed_loop(
             for loop, gain in gains.items()
         ]
     return pd.concat(found, ignore_index=True)
-
-
-def descend(schedule: Schedule, lr: float, *, n_steps: int = 100) -> np.ndarray:
-    """Return the iterates, (n_steps,), of a momentum system on x^2 / 2 from x = 1 in float64."""
-    import torch
-
-    from reprise.fsgdm.optim import MomentumSGD
-
-    x = torch.nn.Parameter(torch.ones((), dtype=torch.float64))
-    optimizer = MomentumSGD([x], lr, schedule=schedule, sigma=n_steps, n_stages=1)
-    found = []
-    for _ in range(n_steps):
-        x.grad = x.detach().clone()
-        optimizer.step()
-        found.append(x.item())
-    return np.array(found)

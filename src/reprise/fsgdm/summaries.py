@@ -229,20 +229,24 @@ def plane_title(rows: pd.DataFrame | None) -> str | None:
 
 
 def language_title(e6: pd.DataFrame | None, e7: pd.DataFrame | None) -> str | None:
-    """Return what e6 and e7 say of FSGDM and Standard-SGDM."""
-    parts = []
-    if e6 is not None:
-        own = final(e6)
-        for net, group in own.groupby("net", sort=False):
-            e = difference(group, "optimizer", "Standard", "FSGDM", "bits", "bits")
-            if e is not None:  # fewer bits are better: the sign is turned
-                name = {"lstm": "LSTM", "transformer": "Transformer"}.get(net, net)
-                parts.append(f"{name}: {compared(e, 'FSGDM', 'Standard', 3)}")
+    """Return where FSGDM is ahead of Standard-SGDM in e6 and e7."""
+    found: list[tuple[str, Estimate | None]] = []
+    if e6 is not None:  # fewer bits are better: the sign is turned
+        names = {"lstm": "the LSTM", "transformer": "the Transformer"}
+        found += [
+            (names.get(net, net), difference(own, "optimizer", "Standard", "FSGDM", "bits", "bits"))
+            for net, own in final(e6).groupby("net", sort=False)
+        ]
     if e7 is not None:
         e = difference(final(e7), "optimizer", "FSGDM", "Standard", "last_return", "of return")
+        found.append(("the pendulum", e))
+    kinds: dict[str, list[str]] = {"ahead of": [], "behind": [], "not told apart from": []}
+    for name, e in found:
         if e is not None:
-            parts.append(f"pendulum: {compared(e, 'FSGDM', 'Standard', 0)}")
-    return _sentence(parts)
+            side = "ahead of" if e.low > 0 else "behind" if e.high < 0 else "not told apart from"
+            kinds[side].append(name)
+    parts = [f"{side} Standard on {' and '.join(names)}" for side, names in kinds.items() if names]
+    return f"FSGDM is {_sentence(parts)}" if parts else None
 
 
 def control_sentence(rows: pd.DataFrame | None) -> str:
