@@ -127,8 +127,11 @@ def read_record(chapter: Chapter, profile: str) -> dict[str, object] | None:
         record = json.loads(path.read_text())
     except (OSError, ValueError):
         return None
-    whole = isinstance(record, dict) and isinstance(record.get("parts"), dict)
-    return record if whole and path.with_suffix(".ipynb").is_file() else None
+    if not isinstance(record, dict) or not isinstance(record.get("parts"), dict):
+        return None
+    notebook = path.with_suffix(".ipynb")
+    whole = notebook.is_file() and record.get("notebook") in (None, file_digest(notebook))
+    return record if whole else None
 
 
 def stale(chapter: Chapter, profile: str) -> list[str]:
