@@ -295,7 +295,8 @@ def test_the_key_figure_has_a_curve_per_stage_the_gains_and_the_half_power_perio
 
 def test_the_study_marks_what_is_known_of_the_paper_and_nothing_else():
     fig = study(e3(full=True))
-    points = sorted(line.get_xdata()[0] for line in fig.axes[-1].lines)
+    marks = [line for line in fig.axes[-1].lines if line.get_marker() == "o"]
+    points = sorted(line.get_xdata()[0] for line in marks)
     assert points == [53.43, 69.69, 77.12, 80.48]
 
 
@@ -313,3 +314,13 @@ def test_figures_leave_their_tables_alone():
     before = rows.copy()
     study(rows)
     pd.testing.assert_frame_equal(rows, before)
+
+
+def test_three_optimizers_say_how_many_plots_their_problems_need():
+    rows = e2(3)
+    runs = summaries.runs(rows)
+    _, axes = style.figure(nrows=2)
+    with pytest.raises(ValueError, match="6 plots for 3 problems, got 2"):
+        figures.three_optimizers(
+            runs, summaries.means(runs, ["problem", "optimizer"]), summaries.losses(rows), axes
+        )

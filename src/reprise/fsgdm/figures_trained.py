@@ -111,7 +111,13 @@ def three_optimizers(
     if style.missing(runs, axes):
         return axes
     problems = list(dict.fromkeys(runs["problem"]))
-    panels = np.array(style.panels(axes), dtype=object).reshape(len(problems), 2)
+    panels = np.array(style.panels(axes), dtype=object)
+    if len(panels) != 2 * len(problems):
+        raise ValueError(
+            f"`axes` must be {2 * len(problems)} plots for {len(problems)} problems, "
+            f"got {len(panels)}"
+        )
+    panels = panels.reshape(-1, 2)
     for (left, right), problem in zip(panels, problems, strict=True):
         own = runs[runs["problem"] == problem]
         names = ordered(own["optimizer"])
