@@ -9,7 +9,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from reprise.pipeline import book, execute, outputs
+from reprise.pipeline import book, execute, kernel, outputs
 
 
 def run(mini, *options: str, code: int = 0, **env: str) -> str:
@@ -156,7 +156,7 @@ def test_parameters_and_a_folder_of_its_own_leave_the_quick_run_alone(mini, tmp_
     assert record["parameters"]["sizes"] == [5]
     assert mini.runs() == before
     nb = nbformat.read(tmp_path / "own" / "gamma.ipynb", as_version=4)
-    (injected,) = [c for c in nb.cells if execute.is_injected(c)]
+    (injected,) = [c for c in nb.cells if kernel.is_injected(c)]
     assert "remove-cell" in injected.metadata["tags"]
     assert "n_trials" not in injected.source  # only what differs
 

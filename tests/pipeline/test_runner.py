@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from reprise.pipeline import book, digests, html, locks, runner, status
+from reprise.pipeline import book, digests, html, locks, pool, runner, status
 from reprise.pipeline.cells import UserError
 
 
@@ -229,7 +229,7 @@ def test_the_longest_starts_first_and_never_more_than_asked_for_at_once(mini, mo
             alive.remove(self)
             return 0
 
-    monkeypatch.setattr(runner, "start", lambda job: started.append(job.chapter.slug) or Process())
+    monkeypatch.setattr(pool, "start", lambda job: started.append(job.chapter.slug) or Process())
     for slug, seconds in (("alpha", 2), ("beta", 50), ("gamma", 9)):
         record = dict(mini.record(slug), seconds=seconds)
         mini.run_file(f"{slug}.json").write_text(json.dumps(record))

@@ -19,97 +19,23 @@ import argparse
 import contextlib
 import json
 import os
-import re
 import shutil
 import sys
-import tempfile
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reprise import paths
-from reprise.pipeline import locks, outputs
+from reprise.closure import file_digest
+from reprise.pipeline import kernel, locks, outputs
 from reprise.pipeline.book import Chapter, chapter
+from reprise.pipeline.places import Places
 
 if TYPE_CHECKING:
     from reprise.provenance import Meter
 
 SCHEMA = 1
 FAILED = 1  # exit status
-
-
-@dataclass(frozen=True)
-class Places:
-    """Where a run of a chapter puts things."""
-
-    folder: Path
-    slug: str
-
-    @property
-    def notebook(self) -> Path:
-        """The last good run."""
-        return self.folder / f"{self.slug}.ipynb"
-
-    @property
-    def record(self) -> Path:
-        """What the last good run was made of."""
-        return self.folder / f"{self.slug}.json"
-
-    @property
-    def tables(self) -> Path:
-        """The tables of the last good run."""
-        return self.folder / self.slug
-
-    @property
-    def failed_notebook(self) -> Path:
-        """The last run up to its failing cell; gone after a good one."""
-        return self.folder / f"{self.slug}.failed.ipynb"
-
-    @property
-    def failed(self) -> Path:
-        """Which cell failed and why; gone after a good run."""
-        return self.folder / f"{self.slug}.failed.json"
-
-    @property
-    def lock(self) -> Path:
-        """Held while the chapter runs."""
-        return self.folder / f"{self.slug}.lock"
-
-    @property
-    def log(self) -> Path:
-        """What the executing process said."""
-        return self.folder / f"{self.slug}.log"
-
-    @property
-    def progress(self) -> Path:
-        """Lines of its sweeps' progress."""
-        return self.folder / f"{self.slug}.progress"
-
-    def part(self, name: str) -> Path:
-        """Return where this process writes before it renames."""
-        return self.folder / f".{self.slug}.{os.getpid()}.{name}"
-
-    def tidy(self) -> None:
-        """Remove what killed runs left half; only for who holds the lock."""
-        for path in self.folder.glob(f".{self.slug}.*"):
-            if path.is_dir():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink(missing_ok=True)
-
-
-def places(root: Path, profile: str, slug: str) -> Places:
-    """Return where the pipeline's own runs of a chapter are."""
-    return Places(root / "_build" / "run" / profile, slug)
-
-
-class CellFailed(Exception):
-    """A cell raised, or an output can't be published; the report says which and why."""
-
-    def __init__(self, report: Mapping[str, object]) -> None:
-        super().__init__(str(report["error"]))
-        self.report = dict(report)
 
 
 def run(
@@ -156,17 +82,17 @@ def run(
     part = at.part("ipynb")
     try:
         with provenance.Meter() as meter:
-            made = _papermill(notebook, part, _changed(item, parameters), item.root, scratch)
+            made = kernel.run_cells(notebook, part, _changed(item, parameters), item.root, scratch)
         for cell in made.cells:
-            if is_injected(cell):
+            if kernel.is_injected(cell):
                 cell.metadata["tags"].append("remove-cell")
         if found := outputs.leaks(made.cells, outputs.private_places(item.root)):
-            raise CellFailed(_of_leak(made.cells, *found))
-    except CellFailed as error:
+            raise kernel.CellFailed(kernel.of_leak(made.cells, *found))
+    except kernel.CellFailed as error:
         _keep_failure(at, part, {**error.report, "digest": digest})
         raise
     except Exception as error:  # a kernel that died: no cell of its own to name
-        about = f"{type(error).__name__}: {_line(error)}"
+        about = f"{type(error).__name__}: {kernel.one_line(error)}"
         _keep_failure(at, part, {"cell": None, "excerpt": "", "error": about, "digest": digest})
         raise
     finally:
@@ -177,6 +103,7 @@ def run(
         "slug": item.slug,
         "profile": profile,
         "digest": digest,
+        "sha256": file_digest(part),  # of the notebook
         "parts": parts,
         "commit": commit,
         "dirty": dirty,
@@ -184,74 +111,10 @@ def run(
         **_cost(meter),
         "machine": provenance.machine(),
         "parameters": parameters,
+        "notebook": provenance.file_digest(part),  # a damaged one counts as none
         "only": [name for name in only.split(",") if name],
     }
     _put(at, part, tables, record, in_place)
-
-
-def is_injected(cell: Any) -> bool:
-    """Return whether papermill put a cell there to set parameters."""
-    return "injected-parameters" in cell.metadata.get("tags", [])
-
-
-def _papermill(
-    notebook: Any, part: Path, parameters: Mapping[str, object], root: Path, scratch: Path
-) -> Any:
-    """Return the executed notebook; raise `CellFailed` for a failing cell."""
-    import papermill
-    from traitlets.config import Config
-
-    # Kernels that start in one folder would share default sockets: each gets a folder of its own.
-    kernel = {"KernelManager": {"transport": "ipc", "ip": str(scratch / "k")}}
-    try:
-        return papermill.execute_notebook(
-            notebook,
-            str(part),
-            parameters=dict(parameters),
-            cwd=str(root),
-            kernel_name="python3",
-            progress_bar=False,
-            start_timeout=300,
-            config=Config(kernel),
-        )
-    except papermill.PapermillExecutionError as error:
-        raise CellFailed(_of_papermill(error, part)) from error
-
-
-def _of_papermill(error: Any, part: Path) -> dict[str, object]:
-    import nbformat
-
-    # Papermill marks the failing cell by a Markdown cell before it.
-    cells = nbformat.read(part, as_version=4).cells
-    failing = next(
-        (
-            index
-            for index, cell in enumerate(cells)
-            if any(output.get("output_type") == "error" for output in cell.get("outputs", []))
-        ),
-        None,
-    )
-    text = outputs.plain("\n".join(error.traceback))
-    # IPython marks the line with an arrow; the first one is the cell's own.
-    arrow = re.search(r"^-+> *\d+ (.*)$", text, flags=re.M)
-    source = error.source.strip().splitlines() or [""]
-    return {
-        "cell": number(cells, failing) if failing is not None else None,
-        "excerpt": arrow.group(1).strip() if arrow else source[0],
-        "error": f"{error.ename}: {_line(error.evalue)}" if error.evalue else str(error.ename),
-        "traceback": text,
-    }
-
-
-def _of_leak(cells: Any, index: int, what: str) -> dict[str, object]:
-    source = cells[index].source.strip().splitlines() or [""]
-    error = f"its output names {what}"
-    return {"cell": number(cells, index), "excerpt": source[-1], "error": error, "traceback": error}
-
-
-def number(cells: Any, index: int) -> int:
-    """Return a code cell's number as a reader counts: from 1, code cells of the source only."""
-    return sum(c.cell_type == "code" and not is_injected(c) for c in cells[: index + 1])
 
 
 def _changed(item: Chapter, parameters: Mapping[str, object]) -> dict[str, object]:
@@ -299,38 +162,6 @@ def _keep_failure(at: Places, part: Path, report: dict[str, object]) -> None:
     write_json(at.failed, {"schema": SCHEMA, "slug": at.slug, **report, "date": now()})
 
 
-def _line(error: object, most: int = 300) -> str:
-    text = " ".join(outputs.plain(str(error)).split())
-    return text if len(text) <= most else f"{text[:most]} ..."
-
-
-def environment(scratch: Path, token: str, only: str = "") -> dict[str, str | None]:
-    """Return what a chapter's kernel finds in its environment; None: not set."""
-    threads = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
-    return {
-        **dict.fromkeys(threads, "1"),
-        locks.TOKEN: token,
-        "REPRISE_ONLY": only or None,
-        "MPLBACKEND": None,  # the kernel's own: inline
-        "PYTHONHASHSEED": "0",
-        "NUMBA_CACHE_DIR": str(paths.cache() / "numba"),
-        "JUPYTER_PREFER_ENV_PATH": "1",  # this environment's kernel, whatever the user installed
-        "JUPYTER_RUNTIME_DIR": str(scratch / "run"),
-        "IPYTHONDIR": str(scratch / "ipython"),  # no start-up files or settings of the user's
-        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
-    }
-
-
-@contextlib.contextmanager
-def _scratch() -> Iterator[Path]:
-    """A folder with a short path: the name of a Unix socket is limited to some 100 characters."""
-    base = tempfile.gettempdir()
-    if len(base) > 40 and os.access("/tmp", os.W_OK):
-        base = "/tmp"
-    with tempfile.TemporaryDirectory(prefix="k-", dir=base, ignore_cleanup_errors=True) as name:
-        yield Path(name)
-
-
 def main(argv: list[str] | None = None) -> int:
     """Run one chapter; 0 when it is done (or was already current), 1 when it failed."""
     parser = argparse.ArgumentParser(prog="python -m reprise.pipeline.execute")
@@ -352,9 +183,11 @@ def main(argv: list[str] | None = None) -> int:
     folder = (given.run_dir or root / "_build" / "run" / given.profile).resolve()
     at = Places(folder, item.slug)
     what = f"the {given.profile} run of {item.slug}"
-    with locks.hold(at.lock, what=what, tell=_tell) as held, _scratch() as scratch:
+    with locks.hold(at.lock, what=what, tell=_tell) as held, kernel.scratch_folder() as scratch:
         held.note(scratch=str(scratch))
-        for name, value in environment(scratch, str(held.holder["token"]), given.only).items():
+        for name, value in kernel.environment(
+            scratch, str(held.holder["token"]), given.only
+        ).items():
             os.environ.pop(name, None)
             if value is not None:
                 os.environ[name] = value
@@ -373,7 +206,7 @@ def main(argv: list[str] | None = None) -> int:
                 only=given.only,
                 in_place=given.in_place,
             )
-        except CellFailed as error:
+        except kernel.CellFailed as error:
             report = error.report
             print(report["traceback"], file=sys.stderr)
             where = f"cell {report['cell']}: {report['excerpt']}"

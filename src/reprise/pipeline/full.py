@@ -18,7 +18,7 @@ from pathlib import Path
 from reprise import paths
 from reprise.pipeline import book, digests, locks, runner
 from reprise.pipeline.book import Chapter, UserError
-from reprise.pipeline.execute import Places
+from reprise.pipeline.places import Places
 
 
 def run_full(root: Path, slug: str, experiments: Sequence[str] = ()) -> int:

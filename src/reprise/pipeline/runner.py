@@ -1,211 +1,21 @@
-"""Run chapters side by side, each in a process of its own, and make the book from them."""
+"""What the commands do: run chapters, or make the book from them."""
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
-import signal
-import subprocess
 import sys
-import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Literal
 
 from reprise.pipeline import book, digests, locks
-from reprise.pipeline.book import Chapter, UserError
-from reprise.pipeline.execute import Places, places
-from reprise.pipeline.progress import Display, Sweeps, clock
-from reprise.pipeline.stage import describe, read_failure
+from reprise.pipeline.book import Chapter
+from reprise.pipeline.places import intact, places, read_failure
+from reprise.pipeline.pool import Job, Outcome, default_jobs, run_jobs
+
+__all__ = ["Job", "Outcome", "default_jobs", "make_book", "run_chapters", "run_jobs"]
 
 WARN_ABOVE = 90.0  # CPU-seconds of a quick run
 FAIL_ABOVE = 150.0  # in CI
-State = Literal["done", "failed", "missing asset"]
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How the run of one chapter ended."""
-
-    slug: str
-    state: State
-    message: str = ""
-    seconds: float = 0.0
-
-    @property
-    def ok(self) -> bool:
-        """Whether it is done."""
-        return self.state == "done"
-
-
-@dataclass(frozen=True)
-class Job:
-    """One chapter to run."""
-
-    chapter: Chapter
-    profile: str = "quick"
-    at: Places | None = None  # default: the pipeline's own place
-    options: tuple[str, ...] = ()  # of reprise.pipeline.execute
-    environment: Mapping[str, str] | None = None
-
-    @property
-    def places(self) -> Places:
-        """Where it runs to."""
-        return self.at or places(self.chapter.root, self.profile, self.chapter.slug)
-
-
-# --- a pool of executing processes ------------------------------------------------------------
-
-
-def run_jobs(jobs: Iterable[Job], *, n: int | None = None, poll: Callable[[], None] | None = None):
-    """Run jobs side by side, longest first, and return their outcomes by slug.
-
-    Parameters
-    ----------
-    jobs : what to run
-    n : how many at once (default: `REPRISE_JOBS`, else one per core)
-    poll : called some times a second meanwhile
-    """
-    waiting = sorted(jobs, key=lambda job: -_last_seconds(job))
-    n = n or default_jobs()
-    outcomes: dict[str, Outcome] = {}
-    running: dict[subprocess.Popen, tuple[Job, float]] = {}
-    with Display(len(waiting)) as display, _stoppable():
-        try:
-            while waiting or running:
-                while waiting and len(running) < n:
-                    job = waiting.pop(0)
-                    running[start(job)] = (job, time.monotonic())
-                    display.start(job.chapter.slug, Sweeps(job.places.progress))
-                for process in [p for p in running if p.poll() is not None]:
-                    job, began = running.pop(process)
-                    outcome = _outcome(job, process.returncode, time.monotonic() - began)
-                    outcomes[outcome.slug] = outcome
-                    display.tick()
-                    display.finish(outcome.slug, _ending(job, outcome))
-                display.tick()
-                if poll:
-                    poll()
-                if running:
-                    time.sleep(0.1)
-        except BaseException:
-            stop(running)
-            raise
-    return outcomes
-
-
-def default_jobs() -> int:
-    """Return how many chapters run at once: `REPRISE_JOBS`, else the cores.
-
-    Raises
-    ------
-    UserError
-        When the variable isn't a whole number from 1.
-    """
-    from reprise import provenance
-
-    text = os.environ.get("REPRISE_JOBS", "")
-    if not text:
-        return provenance.cores()
-    if not text.isdigit() or int(text) < 1:
-        raise UserError(f"REPRISE_JOBS must be a whole number from 1, got {text!r}")
-    return int(text)
-
-
-def start(job: Job) -> subprocess.Popen:
-    """Start the process that executes a job; what it says goes to the chapter's log."""
-    at = job.places
-    at.folder.mkdir(parents=True, exist_ok=True)
-    at.progress.unlink(missing_ok=True)
-    env = dict(os.environ)
-    env.pop("REPRISE_JOBS", None)  # chapters run side by side, the sweeps inside serially
-    env |= {"REPRISE_ROOT": str(job.chapter.root), **(job.environment or {})}
-    src = str(job.chapter.root / "src")
-    before = [p for p in env.get("PYTHONPATH", "").split(os.pathsep) if p and p != src]
-    env["PYTHONPATH"] = os.pathsep.join([src, *before])
-    command = [sys.executable, "-m", "reprise.pipeline.execute", f"--slug={job.chapter.slug}"]
-    command += [f"--profile={job.profile}", f"--parent={os.getpid()}", *job.options]
-    with at.log.open("w") as log:
-        return subprocess.Popen(
-            command,
-            cwd=job.chapter.root,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-
-
-def stop(running: Mapping[subprocess.Popen, tuple[Job, float]], within: float = 10.0) -> None:
-    """End executing processes with all that they started."""
-    for process in running:
-        with contextlib.suppress(ProcessLookupError):
-            process.send_signal(signal.SIGTERM)  # it ends its kernel and workers itself
-    deadline = time.monotonic() + within
-    for process, (job, _) in running.items():
-        try:
-            process.wait(max(0.1, deadline - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        holder = locks.read(job.places.lock)
-        if holder and holder["pid"] == process.pid:
-            locks.end(holder)
-
-
-@contextlib.contextmanager
-def _stoppable() -> Iterator[None]:
-    """Turn SIGTERM and SIGHUP into KeyboardInterrupt, so that the children are ended too."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = {s: signal.signal(s, interrupt) for s in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _last_seconds(job: Job) -> float:
-    """Return how long the last run took; one that never ran may be the longest."""
-    try:
-        return float(json.loads(job.places.record.read_text())["seconds"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return float("inf")
-
-
-def _outcome(job: Job, code: int, seconds: float) -> Outcome:
-    slug = job.chapter.slug
-    if code == 0:
-        return Outcome(slug, "done", seconds=seconds)
-    report = read_failure(job.places)
-    age = time.time() - job.places.failed.stat().st_mtime if report else 0.0
-    if report is None or age > seconds + 1:  # it ended before it could say why
-        tail = job.places.log.read_text(errors="replace").strip().splitlines()[-1:]
-        how = f"signal {-code}" if code < 0 else f"exit status {code}"
-        return Outcome(slug, "failed", " ".join([f"ended with {how}", *tail])[:400], seconds)
-    return Outcome(slug, "failed", describe(report), seconds)
-
-
-def _ending(job: Job, outcome: Outcome) -> str:
-    took = clock(outcome.seconds)
-    if not outcome.ok:
-        return f"FAILED after {took}: {outcome.message}"
-    record = digests.read_record(job.chapter, job.profile) if job.at is None else None
-    cpu = f" ({record['cpu_seconds']:.0f} CPU-seconds)" if record else ""
-    return f"done in {took}{cpu}"
-
-
-# --- what the commands do ---------------------------------------------------------------------
 
 
 def run_chapters(
@@ -305,7 +115,7 @@ def run_stale(
     waiting = []
     for item in chosen:
         try:
-            due = fresh or digests.stale(item, profile) or _failed_as_it_is(item, profile)
+            due = fresh or digests.stale(item, profile) or _must_run(item, profile)
         except SyntaxError as error:  # nothing can be run, and the others don't suffer
             name = Path(error.filename).name if error.filename else item.source.name
             text = f"SyntaxError in {name}, line {error.lineno}: {error.msg}"
@@ -324,9 +134,16 @@ def run_stale(
     return outcomes
 
 
-def _failed_as_it_is(item: Chapter, profile: str) -> bool:
-    """Return whether the very code that is current failed in its last run (as by `--fresh`)."""
-    report = read_failure(places(item.root, profile, item.slug))
+def _must_run(item: Chapter, profile: str) -> bool:
+    """Return whether a run is needed though the record is current.
+
+    Its notebook is damaged, or the very code that is current failed in a later run (as it may by
+    `--fresh`).
+    """
+    at = places(item.root, profile, item.slug)
+    if not intact(at):
+        return True
+    report = read_failure(at)
     return report is not None and report.get("digest") == digests.run_digest(item, profile)
 
 

@@ -17,7 +17,8 @@ from typing import Any, Literal
 from reprise.closure import digest_of, file_digest, source_digest
 from reprise.pipeline import book, digests, outputs, pages
 from reprise.pipeline.book import Chapter, UserError
-from reprise.pipeline.execute import Places, places
+from reprise.pipeline.kernel import is_injected, number
+from reprise.pipeline.places import Places, describe, intact, places, read, read_failure
 
 Kind = Literal["current", "failed", "missing asset", "earlier"]
 # What makes a page beside its inputs: when this changes, all are staged again.
@@ -46,7 +47,7 @@ class Page:
         """Yield the files that the page is made of; some may not be there."""
         at = self.places
         yield from (self.chapter.source, at.notebook, at.record, at.tables / "run.json")
-        if not at.notebook.is_file():
+        if not intact(at):
             yield from (path / "claims.json" for path in pages.stored_folders(self.chapter))
 
 
@@ -68,7 +69,7 @@ def stage(
     """
     target = root / "_build" / "stage"
     memory = root / "_build" / "stage.json"
-    before = _read(memory)
+    before = read(memory)
     own = digest_of([file_digest(Path(__file__).with_name(name)) for name in OWN])
     now, troubles = {}, {}
     chapters = list(chapters)
@@ -106,7 +107,7 @@ def plan(
     if item.slug in failures:
         return Page(item, profile, "failed", failures[item.slug])
     try:
-        current = not digests.stale(item, profile)
+        current = not digests.stale(item, profile) and intact(places(item.root, profile, item.slug))
     except SyntaxError as error:
         return Page(item, profile, "failed", f"SyntaxError: {error.msg}, line {error.lineno}")
     if current:
@@ -116,18 +117,6 @@ def plan(
     if report := read_failure(places(item.root, profile, item.slug)):
         return Page(item, profile, "failed", describe(report))
     return Page(item, profile, "earlier")
-
-
-def read_failure(at: Places) -> dict[str, object] | None:
-    """Return what is known of a chapter's failed run; None after a good one."""
-    report = _read(at.failed)
-    return report if "error" in report else None
-
-
-def describe(report: Mapping[str, object]) -> str:
-    """Return "cell 3 (x = 1 / 0): ZeroDivisionError: division by zero"."""
-    where = f"cell {report['cell']} ({report['excerpt']}): " if report.get("cell") else ""
-    return f"{where}{report['error']}"
 
 
 # --- one page ---------------------------------------------------------------------------------
@@ -144,16 +133,19 @@ def notebook(page: Page) -> str:
     import nbformat
 
     item, at = page.chapter, page.places
-    if not at.notebook.is_file():
+    if not intact(at):
         return pages.write(pages.stub(item, page.kind, page.message))
-    run = nbformat.read(at.notebook, as_version=4)
-    record, tables = _read(at.record), _read(at.tables / "run.json")
+    try:
+        run = nbformat.read(at.notebook, as_version=4)
+    except (ValueError, OSError):  # damaged: as if there were none; its next run replaces it
+        return pages.write(pages.stub(item, page.kind, page.message))
+    record, tables = read(at.record), read(at.tables / "run.json")
     if page.kind == "current":
         cells = merge(item.source.read_text(), run)
     else:
         cells = run.cells
     if found := outputs.leaks(cells, outputs.private_places(item.root)):
-        raise Refused(f"cell {_number(cells, found[0])}: its output names {found[1]}")
+        raise Refused(f"cell {number(cells, found[0])}: its output names {found[1]}")
     cells = [part for cell in cells for part in with_notes(cell)]
     if page.kind != "current":
         cells = pages.with_banner(cells, pages.banner(page.kind, page.message, record))
@@ -178,8 +170,8 @@ def merge(source: str, run: Any) -> list[Any]:
     import jupytext
 
     today = jupytext.reads(source, fmt="md:myst").cells
-    injected = [cell for cell in run.cells if _is_injected(cell)]
-    ran = [cell for cell in run.cells if cell.cell_type == "code" and not _is_injected(cell)]
+    injected = [cell for cell in run.cells if is_injected(cell)]
+    ran = [cell for cell in run.cells if cell.cell_type == "code" and not is_injected(cell)]
     code = [cell for cell in today if cell.cell_type == "code"]
     if [_code(cell) for cell in code] != [_code(cell) for cell in ran]:
         raise Refused("its code cells are not those of its last run")
@@ -195,20 +187,12 @@ def merge(source: str, run: Any) -> list[Any]:
     return merged
 
 
-def _is_injected(cell: Any) -> bool:
-    return "injected-parameters" in cell.metadata.get("tags", [])
-
-
 def _code(cell: Any) -> str:
     """Return what tells code cells apart: as in the run digest, comments don't count."""
     try:
         return source_digest(cell.source)
     except SyntaxError:
         return cell.source  # a line magic
-
-
-def _number(cells: list[Any], index: int) -> int:
-    return sum(c.cell_type == "code" and not _is_injected(c) for c in cells[: index + 1])
 
 
 def with_notes(cell: Any) -> list[Any]:
@@ -221,8 +205,8 @@ def with_notes(cell: Any) -> list[Any]:
 
 def _clean(cells: list[Any], metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Return a notebook without what differs from run to run or names this machine."""
-    for number, cell in enumerate(cells):
-        cell["id"] = f"cell-{number:03d}"
+    for position, cell in enumerate(cells):
+        cell["id"] = f"cell-{position:03d}"
         for name in ("papermill", "execution"):
             cell["metadata"].pop(name, None)
     kept = {k: metadata[k] for k in ("kernelspec", "language_info") if k in metadata}
@@ -294,11 +278,3 @@ def clear(root: Path) -> None:
 
 def _digest(path: Path) -> str:
     return file_digest(path) if path.is_file() else ""
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_text())
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
