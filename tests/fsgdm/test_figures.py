@@ -165,8 +165,7 @@ def gains(rows: pd.DataFrame | None):
 
 def three(rows: pd.DataFrame | None):
     runs = summaries.runs(rows)
-    n = 1 if rows is None else rows.problem.nunique()
-    fig, axes = style.figure(height=3.2 * n, nrows=n, ncols=2)
+    fig, axes = style.figure(**figures.three_shape(runs))
     means = summaries.means(runs, ["problem", "optimizer"])
     title = summaries.three_title(rows)
     figures.three_optimizers(runs, means, summaries.losses(rows), axes, title=title)

@@ -71,6 +71,13 @@ def test_the_title_of_the_three_turns_with_the_outcome(fsgdm, says):
     assert says in title
 
 
+def test_the_title_names_its_data_when_there_are_others():
+    rows = e2(EMA=0.6, Standard=0.7, FSGDM=0.7)
+    both = pd.concat([rows, rows.assign(problem="digits")])
+    assert summaries.three_title(rows).startswith("Standard beats EMA")
+    assert summaries.three_title(both).startswith("Fashion-MNIST: Standard beats EMA")
+
+
 def test_of_several_settings_validation_chooses_not_the_test():
     rows = pd.concat(
         [

@@ -19,6 +19,7 @@ from reprise.fsgdm.figures_trained import (
     study,
     study_height,
     three_optimizers,
+    three_shape,
     tuned,
 )
 
@@ -40,6 +41,7 @@ __all__ = [
     "study",
     "study_height",
     "three_optimizers",
+    "three_shape",
     "tuned",
 ]
 

@@ -89,6 +89,17 @@ def _bare(ax: Axes) -> None:
     ax.spines["left"].set_visible(False)
 
 
+def three_shape(runs: pd.DataFrame | None) -> dict[str, object]:
+    """Return height, rows and columns of `style.figure` for the problems of `three_optimizers`.
+
+    A single problem has its two plots one above the other, several have a row each.
+    """
+    n = 1 if runs is None else runs["problem"].nunique()
+    if n == 1:
+        return {"height": 6.4, "nrows": 2}
+    return {"height": 2.9 * n, "nrows": n, "ncols": 2, "width_ratios": [1.35, 1]}
+
+
 @style.context()
 def three_optimizers(
     runs: pd.DataFrame | None,

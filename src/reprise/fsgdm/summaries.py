@@ -190,7 +190,10 @@ def three_title(rows: pd.DataFrame | None, problem: str = "fashion") -> str | No
     own = runs(rows[rows["problem"] == problem])
     pairs = (("Standard", "EMA"), ("FSGDM", "Standard"))
     found = [(difference(own, "optimizer", a, b), a, b) for a, b in pairs]
-    return _sentence([compared(e, a, b) for e, a, b in found if e is not None])
+    text = _sentence([compared(e, a, b) for e, a, b in found if e is not None])
+    if text and rows["problem"].nunique() > 1:  # the others are in the figure too
+        return f"{SETS[problem]}: {text}"
+    return text
 
 
 def study_title(rows: pd.DataFrame | None) -> str | None:
@@ -225,7 +228,7 @@ def plane_title(rows: pd.DataFrame | None) -> str | None:
         return None
     best = frame.loc[frame.groupby("problem", sort=False)["mean"].idxmax(), "final_gain"]
     gains = " and ".join(f"{g:.3g}" for g in best)
-    return f"The best cell has a final gain of {gains}; the rule of thumb says 31"
+    return f"Highest on average at a final gain of {gains} (rule of thumb: 31)"
 
 
 def language_title(e6: pd.DataFrame | None, e7: pd.DataFrame | None) -> str | None:
@@ -290,7 +293,7 @@ def control_title(rows: pd.DataFrame | None) -> str | None:
         if any(e.low > 0 or e.high < 0 for e in pair)
     ]
     if not acting:
-        return "Neither filter nor step size makes a difference that can be told"
+        return "Neither filter nor step size makes a clear difference"
     if len(acting) == 2:
         return "Both the filter and the step size make a difference"
     (one,) = acting
@@ -339,4 +342,4 @@ def spectra_title(rows: pd.DataFrame | None) -> str | None:
     if table is None:
         return None
     low, high = table["mean"].min(), table["mean"].max()
-    return f"{low:.0f} to {high:.0f} % of the gradients' power is faster than u = 0.9 lets through"
+    return f"{low:.0f} to {high:.0f} % of the power is faster than u = 0.9 lets through"
