@@ -193,19 +193,29 @@ def title(axes: Axes | np.ndarray, text: str | None, note: str | None = None) ->
 
 @context()
 def wrap(text: str, width: float, size: float, *, weight: str = "normal") -> str:
-    """Return a text broken into lines of at most `width` points.
+    """Return a text broken into even lines of at most `width` points.
 
     It is measured in matplotlib's own font, wider than most that a page may show it in.
     """
     font = FontProperties(size=size, weight=weight)
-    lines: list[str] = []
-    for word in text.split():
-        longer = f"{lines[-1]} {word}" if lines else word
-        if lines and text_to_path.get_text_width_height_descent(longer, font, False)[0] <= width:
-            lines[-1] = longer
-        else:
-            lines.append(word)
-    return "\n".join(lines)
+
+    def broken(width: float) -> list[str]:
+        lines: list[str] = []
+        for word in text.split():
+            longer = f"{lines[-1]} {word}" if lines else word
+            long = text_to_path.get_text_width_height_descent(longer, font, False)[0]
+            if lines and long <= width:
+                lines[-1] = longer
+            else:
+                lines.append(word)
+        return lines
+
+    found = broken(width)
+    for share in (0.9, 0.8, 0.7, 0.6):  # even lines rather than a last word alone
+        if len(even := broken(share * width)) > len(found):
+            break
+        found = even
+    return "\n".join(found)
 
 
 @context()
