@@ -11,7 +11,7 @@ import datetime
 import io
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -98,18 +98,38 @@ def read_json(path: Path, kind: str) -> dict[str, object]:
     Corrupt
         When it can't be read or breaks its schema; names the path.
     """
-    from jsonschema import ValidationError, validate
-
     try:
         value = json.loads(path.read_text())
-        validate(value, schema(kind))
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise Corrupt(f"{_shown(path)} is damaged: {error}") from None
-    except ValidationError as error:
-        raise Corrupt(
-            f"{_shown(path)} is damaged: {error.json_path}: {error.message[:200]}"
-        ) from None
+    if not _fits(value, kind):
+        # Only now the one that says it well: its import takes a second.
+        from jsonschema import ValidationError, validate
+
+        try:
+            validate(value, schema(kind))
+        except ValidationError as error:
+            raise Corrupt(
+                f"{_shown(path)} is damaged: {error.json_path}: {error.message[:200]}"
+            ) from None
     return value
+
+
+@lru_cache(maxsize=4)
+def _validator(kind: str) -> Callable[[object], object]:
+    import fastjsonschema
+
+    return fastjsonschema.compile(schema(kind))
+
+
+def _fits(value: object, kind: str) -> bool:
+    from fastjsonschema import JsonSchemaException
+
+    try:
+        _validator(kind)(value)
+    except JsonSchemaException:
+        return False
+    return True
 
 
 def _shown(path: Path) -> str:
