@@ -208,7 +208,7 @@ def test_a_page_that_names_this_machine_is_not_published(mini):
     before = stamps(mini)
     path = mini.run_file("gamma.ipynb")
     path.write_text(path.read_text().replace("24 rows", f"24 rows {mini.root}/x"))
-    record = dict(mini.record("gamma"), sha256=file_digest(path))
+    record = dict(mini.record("gamma"), notebook=file_digest(path))
     mini.run_file("gamma.json").write_text(json.dumps(record))
     for _ in range(2):  # again and again, until it is right
         assert staged(mini)["gamma"].startswith("cell 2: its output names a path of this machine")

@@ -103,7 +103,7 @@ def run(
         "slug": item.slug,
         "profile": profile,
         "digest": digest,
-        "sha256": file_digest(part),  # of the notebook
+        "notebook": file_digest(part),
         "parts": parts,
         "commit": commit,
         "dirty": dirty,
@@ -111,7 +111,6 @@ def run(
         **_cost(meter),
         "machine": provenance.machine(),
         "parameters": parameters,
-        "notebook": provenance.file_digest(part),  # a damaged one counts as none
         "only": [name for name in only.split(",") if name],
     }
     _put(at, part, tables, record, in_place)

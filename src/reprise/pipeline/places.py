@@ -84,7 +84,7 @@ def intact(at: Places) -> bool:
         json.loads(at.notebook.read_text())
     except (OSError, ValueError):
         return False
-    known = read(at.record).get("sha256")
+    known = read(at.record).get("notebook")
     return known is None or known == file_digest(at.notebook)
 
 

@@ -107,7 +107,7 @@ def plan(
     if item.slug in failures:
         return Page(item, profile, "failed", failures[item.slug])
     try:
-        current = not digests.stale(item, profile) and intact(places(item.root, profile, item.slug))
+        current = not digests.stale(item, profile)
     except SyntaxError as error:
         return Page(item, profile, "failed", f"SyntaxError: {error.msg}, line {error.lineno}")
     if current:
