@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -26,6 +27,28 @@ V = st.floats(0.01, 10)
 )
 def test_magnitude_has_its_known_values(u, v, omega, gain) -> None:
     assert filters.magnitude(u, v, omega) == pytest.approx(gain, rel=1e-14)
+
+
+@pytest.mark.parametrize("u", [0.9999, -0.9999, 0.99, -0.99, 0.5, -0.5])
+def test_magnitude_keeps_its_digits_at_the_peak_of_a_nearly_unstable_filter(u) -> None:
+    # 50 digits as oracle: the plain formula loses 8 of them here.
+    with mpmath.workdps(50):
+        exact = [
+            1 / mpmath.sqrt(1 - 2 * mpmath.mpf(u) * mpmath.cos(mpmath.mpf(w)) + mpmath.mpf(u) ** 2)
+            for w in GRID
+        ]
+    np.testing.assert_allclose(filters.magnitude(u, 1, GRID), np.array(exact, float), rtol=2e-15)
+
+
+def test_a_negative_v_turns_the_response_by_pi() -> None:
+    for u in (0.6, -0.6):
+        turned = np.exp(1j * filters.phase(u, -2.0, GRID))
+        np.testing.assert_allclose(turned, -np.exp(1j * filters.phase(u, 2.0, GRID)), atol=1e-14)
+        assert filters.dc_gain(u, -2.0) == -filters.dc_gain(u, 2.0)
+        assert filters.nyquist_gain(u, -2.0) == -filters.nyquist_gain(u, 2.0)
+        np.testing.assert_array_equal(
+            filters.magnitude(u, -2.0, GRID), filters.magnitude(u, 2.0, GRID)
+        )
 
 
 def test_phase_has_its_known_values() -> None:
@@ -67,7 +90,10 @@ def test_coupled_gains_reach_one_at_one_end_and_never_exceed_it(u) -> None:
     assert filters.is_orthodox(u, 1 - abs(u))
     decoupled = filters.magnitude(u, 1, GRID)
     assert decoupled.max() == pytest.approx(1 / (1 - abs(u)))
-    assert filters.is_orthodox(u, 1) == (abs(u) < 1e-12)
+    # The bound leaves room for rounding, 1e-12.
+    assert filters.is_orthodox(u, 1) == (abs(u) <= 1e-12)
+    assert filters.is_orthodox(u, -(1 - abs(u)))
+    assert not filters.is_orthodox(u, -(1 - abs(u)) - 1e-6)
 
 
 @settings(max_examples=30, deadline=None)

@@ -50,8 +50,10 @@ def magnitude(u: float, v: float, omega: ArrayLike) -> Array:
     (10.0, 0.526316)
     """
     omega = _check(u, omega)
-    # Equal to the formula, without its cancellation when u is near 1 and omega near 0.
-    square = (1 - u) ** 2 + 4 * u * np.sin(omega / 2) ** 2
+    # Equal to the formula, without its cancellation where |u| is near 1 and the response peaks:
+    # at omega = 0 for a low-pass, at pi for a high-pass.
+    from_peak = np.sin(omega / 2) if u >= 0 else np.cos(omega / 2)
+    square = (1 - abs(u)) ** 2 + 4 * abs(u) * from_peak**2
     return abs(v) / np.sqrt(square)
 
 
