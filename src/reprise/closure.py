@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 PACKAGE = "reprise"
 
@@ -188,9 +189,31 @@ def _imports(tree: ast.AST, name: str, is_package: bool, src: Path) -> tuple[set
     return inside, outside
 
 
+# What `_read` found, by name and content of a source; `reprise.pipeline.memory` keeps it on disk.
+memo: dict[str, dict[str, Any]] | None = None
+
+
 @lru_cache(maxsize=4096)
 def _parse(name: str, path: Path, src: Path, stamp: tuple[int, int]) -> Module:
     source = path.read_text()
+    key = hashlib.sha256(f"{name}\0{source}".encode()).hexdigest()
+    known = memo.get(key) if memo is not None else None
+    if known is None:
+        known = _read(name, path, src, source)
+        if memo is not None:
+            memo[key] = known
+    return Module(
+        name=name,
+        path=path,
+        digest=known["digest"],
+        imports=tuple(known["imports"]),
+        libraries=tuple(known["libraries"]),
+        data=tuple(path.parent / text for text in known["data"]),
+        is_package=path.name == "__init__.py",
+    )
+
+
+def _read(name: str, path: Path, src: Path, source: str) -> dict[str, Any]:
     tree = ast.parse(source)
     is_package = path.name == "__init__.py"
     inside, outside = _imports(tree, name, is_package, src)
@@ -204,22 +227,25 @@ def _parse(name: str, path: Path, src: Path, stamp: tuple[int, int]) -> Module:
         and "\0" not in node.value
     }
     data = sorted(
-        path.parent / text
+        text
         for text in strings
         if "." in text.strip("./")
         and not text.endswith(".py")
         and (path.parent / text).is_file()
         and (path.parent / text).resolve().is_relative_to(src.resolve())
     )
-    return Module(
-        name=name,
-        path=path,
-        digest=source_digest(source),
-        imports=tuple(sorted(inside - {name})),
-        libraries=tuple(sorted(outside - {"__future__"})),
-        data=tuple(data),
-        is_package=is_package,
-    )
+    return {
+        "digest": source_digest(source),
+        "imports": sorted(inside - {name}),
+        "libraries": sorted(outside - {"__future__"}),
+        "data": data,
+    }
+
+
+def forget() -> None:
+    """Forget what was parsed in this process."""
+    _parse.cache_clear()
+    _lazy_exports.cache_clear()
 
 
 def parse(name: str, src: Path) -> Module:

@@ -11,6 +11,7 @@ import re
 import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 
@@ -57,7 +58,7 @@ class Chapter:
             When the notebook is missing or a cell's options aren't YAML.
         """
         try:
-            return list(code_cells(self.source.read_text()))
+            return list(_cells(self.source.read_text()))
         except OSError as error:
             raise UserError(f"{self._name(self.source)}: {error.strerror}") from None
         except yaml.YAMLError as error:
@@ -167,6 +168,11 @@ class Chapter:
 
     def _name(self, path: Path) -> str:
         return path.relative_to(self.root).as_posix()
+
+
+@lru_cache(maxsize=64)
+def _cells(text: str) -> tuple[tuple[str, dict[str, object]], ...]:
+    return tuple(code_cells(text))
 
 
 def toc(root: Path) -> list[str]:
