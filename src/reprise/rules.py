@@ -178,7 +178,8 @@ def exact(name: str, *, target: float = 0.0, atol: float = 0.0) -> Rule:
         off = abs(e.value - target)
         status = Status.REPRODUCED if off <= atol else Status.NOT_REPRODUCED
         goal = f"within {atol:g} of {target:g}" if target else f"at most {atol:g}"
-        return Verdict(status, f"{e.value:.4g}, to be {goal}", abs(atol - off), None)
+        what = name.replace("_", " ")
+        return Verdict(status, f"{what} {e.value:.2g}, to be {goal}", abs(atol - off), None)
 
     return Rule((name,), judge)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -89,6 +90,11 @@ class Verdicts:
         return text(self)
 
 
+def minus(text: str) -> str:
+    """Return a text with true minus signs in front of its numbers."""
+    return re.sub(r"(?<![\w.])-(?=\d)", "−", text)
+
+
 def _number(x: float | None) -> str:
     return "n/a" if x is None else f"{x:.2g}"
 
@@ -99,7 +105,7 @@ def _measured(judgement: Judgement) -> str:
         return ""
     names = [*judgement.claim.rule.needs, *judgement.claim.rule.optional]
     shown = [
-        f"{html.escape(judgement.labels.get(n, n))}: {judgement.estimates[n].text()}"
+        f"{html.escape(judgement.labels.get(n, n))}: {minus(judgement.estimates[n].text())}"
         for n in names
         if n in judgement.estimates
     ]
@@ -198,17 +204,18 @@ def sentence(judgement: Judgement) -> str:
     verdict = judgement.verdict
     parts = [f"{OPENINGS[verdict.status]}. {verdict.reason[:1].upper()}{verdict.reason[1:]}."]
     for name in judgement.claim.beside:
-        if name in judgement.estimates:
-            estimate = judgement.estimates[name]
+        estimate = judgement.estimates.get(name)
+        if estimate is not None and not estimate.exact:
             parts.append(f"{judgement.labels.get(name, name)}: {estimate.text()}.")
     if judgement.comment:
         parts.append(judgement.comment)
-    return " ".join(parts)
+    return minus(" ".join(parts))
 
 
 def section(line: Line) -> str:
-    """Return a claim's verdicts as Markdown: each run's badge, numbers, smallest effect."""
-    found = []
+    """Return a claim and its verdicts as Markdown: each run's badge, numbers, smallest effect."""
+    claim = line.claim
+    found = [f"*{claim.text}* The paper: {claim.paper} ({claim.where})."]
     for label, judgement in line.runs:
         power = _power(judgement)
         tail = f" ({power})" if power else ""
