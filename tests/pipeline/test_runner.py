@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 
 import pytest
 
 from reprise.pipeline import book, digests, html, locks, pool, runner, status
 from reprise.pipeline.cells import UserError
+from reprise.pipeline.places import cpu_seconds, places
 
 
 @pytest.fixture
@@ -209,6 +211,41 @@ def test_a_quick_run_that_is_too_long_is_warned_of_and_fails_in_ci(
     said = capsys.readouterr().err
     assert words in said
     assert bool(said) == bool(words)
+
+
+def test_kept_cells_count_as_if_they_had_been_run(mini):
+    path = mini.run_file("gamma/run.json")
+    run = json.loads(path.read_text())
+    run["experiments"]["e1"]["cpu_seconds"] = 77.0
+    path.write_text(json.dumps(run))
+    assert cpu_seconds(places(mini.root, "quick", "gamma")) == 77.0
+    assert cpu_seconds(places(mini.root, "quick", "nowhere")) == 0.0
+
+
+def test_a_chapter_that_another_process_runs_is_waited_for_and_said(mini, monkeypatch, capsys):
+    mini.edit("src/reprise/gamma/centre.py", "values**2", "values**4")
+    monkeypatch.setenv("REPRISE_WAIT", "0.5")
+    with locks.hold(mini.run_file("gamma.lock"), what="x") as held:
+        assert runner.run_chapters(mini.root, ["gamma"]) == 1
+        pid = held.holder["pid"]
+    printed = capsys.readouterr()
+    assert f"gamma: waiting for process {pid} (since 20" in printed.out
+    assert "gave up after" in printed.err
+
+
+def test_a_hangup_that_is_ignored_stays_ignored():
+    def handler() -> object:
+        with pool._stoppable():
+            return signal.getsignal(signal.SIGHUP)
+
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert handler() == signal.SIG_IGN
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        assert callable(handler())
+        assert signal.getsignal(signal.SIGHUP) == signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_the_longest_starts_first_and_never_more_than_asked_for_at_once(mini, monkeypatch):

@@ -127,12 +127,18 @@ def footer(record: Mapping[str, Any], tables: Mapping[str, Any]) -> Any:
         if part.startswith("library ")
     }
     given = ", ".join(f"{k} = {v}" for k, v in record.get("parameters", {}).items())
+    swept = sum(e["cpu_seconds"] for e in (tables.get("experiments") or {}).values())
     lines = [
         f"Run of {str(record.get('date', ''))[:16].replace('T', ' ')} UTC"
         f"{_at_commit(record)}; digest `{str(record.get('digest', ''))[:12]}`",
         f"Profile {record.get('profile', '')}: {_verbatim(given)}" if given else "",
         f"Time {_seconds(record, 'seconds')} ({_seconds(record, 'cpu_seconds')} of CPU), peak "
-        f"memory {record.get('peak_mb', '?')} MB",
+        f"memory {record.get('peak_mb', '?')} MB"
+        + (
+            f"; its experiments: {swept:.3g} s of CPU, cells kept from before included"
+            if swept
+            else ""
+        ),
         f"Machine: {machine.get('cpu')}, {machine.get('cores')} cores, "
         f"{machine.get('memory_gib')} GiB, {machine.get('system')}, Python {machine.get('python')}"
         if machine

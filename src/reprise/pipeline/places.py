@@ -88,6 +88,13 @@ def intact(at: Places) -> bool:
     return known is None or known == file_digest(at.notebook)
 
 
+def cpu_seconds(at: Places) -> float:
+    """Return what a chapter's last good run costs from nothing: cells that were kept count too."""
+    experiments = read(at.tables / "run.json").get("experiments") or {}
+    swept = sum(float(entry.get("cpu_seconds") or 0) for entry in experiments.values())
+    return max(swept, float(read(at.record).get("cpu_seconds") or 0))
+
+
 def read_failure(at: Places) -> dict[str, object] | None:
     """Return what is known of a chapter's failed run; None after a good one."""
     report = read(at.failed)

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from reprise.pipeline import digests, locks
@@ -68,6 +69,7 @@ def run_jobs(
     n = n or default_jobs()
     outcomes: dict[str, Outcome] = {}
     running: dict[subprocess.Popen, tuple[Job, float]] = {}
+    told: set[str] = set()
     with Display(len(waiting)) as display, _stoppable():
         try:
             while waiting or running:
@@ -81,6 +83,8 @@ def run_jobs(
                     outcomes[outcome.slug] = outcome
                     display.tick()
                     display.finish(outcome.slug, _ending(job, outcome))
+                for job, _ in running.values():
+                    tell_who_is_waited_for(job, told, display)
                 display.tick()
                 if poll:
                     poll()
@@ -90,6 +94,22 @@ def run_jobs(
             stop(running)
             raise
     return outcomes
+
+
+def tell_who_is_waited_for(job: Job, told: set[str], display: Display) -> None:
+    """Say once when a chapter waits for another process that runs it; its log says so."""
+    slug = job.chapter.slug
+    if slug not in told and (line := _first_line(job.places.log)).startswith("waiting for "):
+        told.add(slug)
+        display.say(f"{slug}: {line}")
+
+
+def _first_line(path: Path) -> str:
+    try:
+        with path.open(errors="replace") as file:
+            return file.readline().strip()
+    except OSError:
+        return ""
 
 
 def default_jobs() -> int:
@@ -162,7 +182,9 @@ def _stoppable() -> Iterator[None]:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    before = {s: signal.signal(s, interrupt) for s in (signal.SIGTERM, signal.SIGHUP)}
+    # What is ignored stays so: `nohup make full` outlives its terminal.
+    numbers = [s for s in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(s) != signal.SIG_IGN]
+    before = {s: signal.signal(s, interrupt) for s in numbers}
     try:
         yield
     finally:

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from reprise.pipeline import book, digests, locks
+from reprise.pipeline import book, digests, locks, memory
 from reprise.pipeline.book import Chapter
-from reprise.pipeline.places import intact, places, read_failure
+from reprise.pipeline.places import cpu_seconds, places, read_failure
 from reprise.pipeline.pool import Job, Outcome, default_jobs, run_jobs
 
 __all__ = ["Job", "Outcome", "default_jobs", "make_book", "run_chapters", "run_jobs"]
@@ -76,7 +76,11 @@ def make_book(
     wanted = set(chapters) if chapters is not None else {item.slug for item in everything}
     for slug in wanted:
         book.chapter(root, slug)
-    with locks.hold(root / "_build" / "build.lock", what="the build", tell=_tell):
+    build = root / "_build"
+    with (
+        locks.hold(build / "build.lock", what="the build", tell=_tell),
+        memory.of_sources(build / "parsed.json", root / "src"),
+    ):
         return _make(root, everything, wanted, profile, fresh, jobs)
 
 
@@ -115,7 +119,7 @@ def run_stale(
     waiting = []
     for item in chosen:
         try:
-            due = fresh or digests.stale(item, profile) or _must_run(item, profile)
+            due = fresh or digests.stale(item, profile) or _failed_as_it_is(item, profile)
         except SyntaxError as error:  # nothing can be run, and the others don't suffer
             name = Path(error.filename).name if error.filename else item.source.name
             text = f"SyntaxError in {name}, line {error.lineno}: {error.msg}"
@@ -134,16 +138,9 @@ def run_stale(
     return outcomes
 
 
-def _must_run(item: Chapter, profile: str) -> bool:
-    """Return whether a run is needed though the record is current.
-
-    Its notebook is damaged, or the very code that is current failed in a later run (as it may by
-    `--fresh`).
-    """
-    at = places(item.root, profile, item.slug)
-    if not intact(at):
-        return True
-    report = read_failure(at)
+def _failed_as_it_is(item: Chapter, profile: str) -> bool:
+    """Return whether the code that is current failed in a later run, as it may by `--fresh`."""
+    report = read_failure(places(item.root, profile, item.slug))
     return report is not None and report.get("digest") == digests.run_digest(item, profile)
 
 
@@ -172,8 +169,7 @@ def summary(
     bad = [outcome for outcome in outcomes.values() if not outcome.ok]
     ci = os.environ.get("CI", "").lower() in ("1", "true", "yes")
     for item in checked if profile == "quick" else ():
-        record = digests.read_record(item, profile)
-        used = float(record["cpu_seconds"]) if record else 0.0
+        used = cpu_seconds(places(item.root, profile, item.slug))
         if used > WARN_ABOVE:
             text = f"its quick run took {used:.0f} CPU-seconds; at most {WARN_ABOVE:.0f} are meant"
             if ci and used > FAIL_ABOVE:
