@@ -34,9 +34,10 @@ def test_heavy_ball_at_point_nine_is_stable_up_to_three_point_eight() -> None:
     assert critical_step(0.0, 1.0) == pytest.approx(2.0)  # gradient descent
 
 
+@pytest.mark.parametrize("v", [1.0, 0.4])
 @pytest.mark.parametrize("omega", [0.05, 0.4, 1.5, np.pi])
-def test_a_sinusoidal_noise_comes_out_with_the_loop_gain(omega) -> None:
-    u, v, lr, h = 0.9, 1.0, 0.1, 0.8
+def test_a_sinusoidal_noise_comes_out_with_the_loop_gain(omega, v) -> None:
+    u, lr, h = 0.9, 0.1, 0.8
     t = np.arange(6000)
     m = simulate(u, v, lr, h, np.cos(omega * t))[-2000:]
     columns = np.stack([np.cos(omega * t), np.sin(omega * t)], 1)[-2000:]

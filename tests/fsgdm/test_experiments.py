@@ -8,11 +8,23 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from reprise import results
-from reprise.fsgdm.experiments import b1, e1, e3, e4, e7
+from reprise.fsgdm.experiments import b1, b2, e0, e1, e2, e3, e4, e5, e7
+from reprise.fsgdm.experiments import configs as configs_module
 from reprise.fsgdm.experiments.configs import Setting, configs
-from reprise.fsgdm.train import Trained
+from reprise.fsgdm.filters import half_power_frequency
+from reprise.fsgdm.optim import FSGDM, MomentumSGD
+from reprise.fsgdm.spectrum import (
+    flat_gradient,
+    power_spectrum,
+    random_directions,
+    share_above,
+    thirds,
+)
+from reprise.fsgdm.systems import study, three
+from reprise.fsgdm.train import Recipe, Trained, train
 
 from .test_configs import FULL, QUICK
 
@@ -56,6 +68,81 @@ def test_cells_together_are_the_whole(name) -> None:
     pd.testing.assert_frame_equal(
         whole.sort_values(keys, ignore_index=True), parts.sort_values(keys, ignore_index=True)
     )
+
+
+@pytest.fixture
+def recipes(monkeypatch):
+    """Let experiments train nothing, and say what they would have trained."""
+    seen = []
+
+    def fake(recipe, seed, **options):
+        seen.append(recipe)
+        return Trained(0.5, 0.25, 1.0, False, np.array([1]), np.array([1.0]))
+
+    for module in (b1, e2, e3, e4, e5):
+        monkeypatch.setattr(module, "train", fake)
+    return seen
+
+
+def test_optimizers_are_compared_with_the_c_and_v_asked_for(recipes) -> None:
+    e2.run(replace(tiny("e2"), c=0.1, v=2.0), 0)
+    assert recipes == [Recipe.of(TINY, *three(n, c=0.1, v=2.0)) for n in configs_module.OPTIMIZERS]
+
+
+def test_the_study_trains_the_systems_it_names(recipes) -> None:
+    config = replace(configs(FULL)["e3"], settings=(TINY,))
+    rows = e3.run(config, 0)
+    assert [r.schedule for r in recipes] == [
+        study(row["family"], row["sequence"], row["value"]) for row in rows
+    ]
+    assert len({r.schedule for r in recipes}) == 36
+    assert {r.first_step for r in recipes} == {"scaled"}
+
+
+def test_tuning_trains_with_each_rate_of_the_grid(recipes) -> None:
+    rows = e4.run(replace(tiny("e4"), lrs=(0.02, 0.7), c=0.1), 0)
+    assert [r.lr for r in recipes] == [row["lr"] for row in rows] == [0.02, 0.7] * 3
+    assert [r.schedule for r in recipes[::2]] == [
+        three(n, c=0.1)[0] for n in configs_module.OPTIMIZERS
+    ]
+
+
+def test_the_map_trains_each_c_with_each_v(recipes) -> None:
+    rows = e5.run(tiny("e5"), 0)
+    assert [(r.schedule.mu, r.schedule.v) for r in recipes] == [(0.033, 0.1), (0.033, 1.0)]
+    assert [(row["c"], row["v"]) for row in rows] == [(0.033, 0.1), (0.033, 1.0)]
+    assert {r.first_step for r in recipes} == {"gradient"}
+
+
+def test_stages_are_compared_with_those_of_the_first_length(monkeypatch) -> None:
+    config = configs(QUICK)["e0"]
+    rows = pd.DataFrame(e0.run(config, 0))
+    assert len(rows) == 3 * 101
+    assert rows["difference"].max() <= 1e-15
+    assert rows.loc[rows["stage"] == 100, "u"].tolist() == pytest.approx([1 / 1.033] * 3)
+    # An optimizer whose mu were absolute would be found out.
+    monkeypatch.setattr(e0, "fsgdm_u", lambda t, c, sigma, n: t / (t + 100 * c))
+    assert pd.DataFrame(e0.run(config, 0))["difference"].max() > 0.1
+
+
+def test_gradients_are_projected_on_the_same_directions_in_every_run() -> None:
+    config = tiny("b2")
+    gradients = []
+    train(
+        Recipe.of(TINY, *three("Standard")), 3,
+        watch=lambda t, net: gradients.append(flat_gradient(net)),
+    )  # fmt: skip
+    n = len(gradients[0])
+    directions = random_directions(n, config.n_directions, seed=b2.DIRECTIONS_SEED)
+    expected = torch.stack(gradients).double().numpy() @ directions.double().numpy().T
+    found = b2.projections(config, "Standard", 3)
+    np.testing.assert_allclose(found, expected, atol=1e-5 * np.abs(expected).max())
+    rows = pd.DataFrame(b2.run(replace(config, optimizers=("Standard",)), 3))
+    for part, x in thirds(expected).items():
+        share = share_above(*power_spectrum(x, segment=64), half_power_frequency(0.9))
+        assert rows.loc[rows["part"] == part, "above_half_power"].iloc[0] == pytest.approx(
+            share, rel=1e-4
+        )
 
 
 def test_measured_gains_are_the_predicted_ones() -> None:
@@ -157,6 +244,43 @@ def test_agents_are_tuned_on_an_extra_seed_but_adam() -> None:
     ]
     assert final.lrs == (0.3,)
     assert list(e7.seeds(final)) == list(range(10))
+
+
+def test_an_agents_optimizer_knows_how_many_updates_there_will_be(monkeypatch) -> None:
+    class Asked(Exception):
+        pass
+
+    def spy(name, sigma, c, v):
+        raise Asked(name, sigma, c, v)
+
+    config = replace(configs(FULL)["e7"], optimizers=("FSGDM",), c=0.1, v=2.0)
+    kind, options = e7._optimizer("FSGDM", 9600, 0.1, 2.0)
+    assert kind is FSGDM
+    assert options == {"sigma": 9600, "n_stages": 300, "c": 0.1, "v": 2.0}
+    kind, options = e7._optimizer("Standard", 9600, 0.1, 2.0)
+    assert kind is MomentumSGD
+    assert options["schedule"] == three("Standard")[0]
+    monkeypatch.setattr(e7, "_optimizer", spy)
+    with pytest.raises(Asked, match=r"'FSGDM', 9600, 0.1, 2.0"):
+        e7.run(config, 0)  # 30 roll-outs of 2048, in 10 epochs of minibatches of 64
+
+
+@pytest.mark.parametrize("lr", [1e12, 1e38])
+def test_an_agent_that_diverges_keeps_its_seed_and_returns_nothing(monkeypatch, lr) -> None:
+    # The policy's spread underflows to 0 at the one rate, its means are nan at the other.
+    monkeypatch.setattr(e7, "ROLLOUT", 128)
+    config = replace(configs(FULL)["e7"], optimizers=("FSGDM",), lrs=(lr,), n_rollouts=15)
+    (found,) = e7.run(config, 4)
+    assert (found["diverged"], found["last_return"], found["seed"]) == (True, 0.0, 4)
+
+
+def test_other_errors_of_an_agent_are_not_taken_for_divergence(monkeypatch) -> None:
+    from stable_baselines3 import PPO
+
+    config = replace(configs(FULL)["e7"], optimizers=("FSGDM",), lrs=(0.3,))
+    monkeypatch.setattr(PPO, "learn", lambda self, *words: int("nan"))
+    with pytest.raises(ValueError, match="invalid literal"):
+        e7.run(config, 4)
 
 
 @pytest.mark.parametrize("name", ["FSGDM", "Standard", "Adam"])

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -30,6 +32,19 @@ def test_an_epoch_is_every_image_once_cropped_out_of_its_padding() -> None:
         assert len(fits) == 1
         offsets.add(fits[0])
     assert len(offsets) > 15  # of 25, from 50 draws
+
+
+def test_crops_are_padded_with_black() -> None:
+    data = toy()
+    darker = replace(data, train_x=data.train_x - 7.0)
+    x, _ = epoch(darker, torch.Generator().manual_seed(0))
+    assert x.min() == darker.train_x.min() == -7
+
+
+def test_only_clothes_are_mirrored_and_small_images_shift_less() -> None:
+    fashion, digits = load("fashion", 3600, 2000), load("digits")
+    assert (fashion.flip, fashion.pad) == (True, 2)
+    assert (digits.flip, digits.pad) == (False, 1)
 
 
 def test_flips_mirror_about_half_of_the_images() -> None:

@@ -39,10 +39,23 @@ def test_a_block_adds_its_shortcut() -> None:
     torch.nn.init.zeros_(block.norm2.weight)
     x = torch.rand(2, 4, 6, 6)
     assert torch.allclose(block(x), x)
+    wide = nets.BasicBlock(4, 6, 2).eval()
+    x = torch.randn(2, 4, 6, 6)
+    inner = wide.norm2(wide.conv2(wide.norm1(wide.conv1(x)).relu()))
+    assert torch.allclose(wide(x), (inner + wide.shortcut(x)).relu())
+    assert wide(x).min() == 0
+
+
+def test_the_plain_net_pools_after_its_second_and_fourth_convolution() -> None:
+    kinds = [type(layer).__name__ for layer in nets.vgg_mini(2)]
+    conv = ["Conv2d", "BatchNorm2d", "ReLU"]
+    pool = ["MaxPool2d"]
+    head = ["AdaptiveAvgPool2d", "Flatten", "Linear"]
+    assert kinds == 2 * conv + pool + 2 * conv + pool + 2 * conv + head
 
 
 def test_convolutions_start_with_the_variance_of_kaiming_fan_out() -> None:
-    conv = nets.resnet8(32).blocks[2].conv2.weight
+    conv = nets.resnet8(32).blocks[2].conv1.weight  # 64 channels in, 128 out
     assert conv.std().item() == pytest.approx((2 / (9 * 128)) ** 0.5, rel=0.02)
 
 

@@ -66,6 +66,45 @@ def test_iterates_are_those_of_the_released_package(c, v) -> None:
     assert largest_difference(ours, peer) == 0
 
 
+def quadratic(make, steps: int, seed: int, condition: float = 20.0) -> torch.Tensor:
+    """Return the iterates of a random convex quadratic, (steps, 8), float64."""
+    rng = np.random.default_rng(seed)
+    q, _ = np.linalg.qr(rng.normal(size=(8, 8)))
+    h = torch.tensor(q @ np.diag(np.geomspace(1 / condition, 1, 8)) @ q.T)
+    x = nn.Parameter(torch.tensor(rng.normal(size=8)))
+    optimizer = make([x])
+    found = []
+    for _ in range(steps):
+        optimizer.zero_grad()
+        (x @ h @ x / 2).backward()
+        optimizer.step()
+        found.append(x.detach().clone())
+    return torch.stack(found)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_iterates_on_random_quadratics_are_those_of_the_release(seed) -> None:
+    # Sigma is no multiple of the stages, and training goes on past it.
+    ours = quadratic(lambda p: FSGDM(p, 0.1, sigma=37, n_stages=5, c=0.2, v=0.4), 50, seed)
+    peer = quadratic(
+        lambda p: released.FSGDM(
+            p, lr=0.1, sigma=37, n_stages=5, c_scaling=0.2, v_coefficient=0.4, weight_decay=0
+        ),
+        50,
+        seed,
+    )
+    assert torch.equal(ours, peer)
+
+
+def test_fewer_steps_than_stages_are_refused_where_the_release_divides_by_zero() -> None:
+    x = nn.Parameter(torch.ones(1))
+    x.grad = torch.ones(1)
+    with pytest.raises(ZeroDivisionError):
+        released.FSGDM([x], lr=0.1, sigma=100, n_stages=300).step()
+    with pytest.raises(ValueError, match="`sigma` must be at least n_stages=300.*got 100"):
+        FSGDM([x], 0.1, sigma=100, n_stages=300)
+
+
 def test_fixed_decoupled_momentum_is_that_of_torch() -> None:
     ours = train(lambda p: MomentumSGD(p, 0.01, schedule=STANDARD, sigma=300), 100)
     peer = train(lambda p: torch.optim.SGD(p, 0.01, momentum=0.9), 100)
@@ -84,6 +123,31 @@ def test_coupled_with_ten_times_the_rate_takes_the_same_steps_as_decoupled() -> 
     coupled = train(lambda p: MomentumSGD(p, 0.1, schedule=EMA, **options), 100)
     decoupled = train(lambda p: MomentumSGD(p, 0.01, schedule=STANDARD, **options), 100)
     assert largest_difference(coupled, decoupled) < 1e-12
+    coupled = quadratic(lambda p: MomentumSGD(p, 1.0, schedule=EMA, **options), 100, 3)
+    decoupled = quadratic(lambda p: MomentumSGD(p, 0.1, schedule=STANDARD, **options), 100, 3)
+    assert (coupled - decoupled).abs().max() < 1e-12
+
+
+def test_a_step_leaves_the_gradient_alone() -> None:
+    x = nn.Parameter(torch.ones(3))
+    x.grad = torch.full((3,), 2.0)
+    optimizer = FSGDM([x], 0.1, sigma=300, n_stages=300, weight_decay=0.5)
+    for _ in range(3):
+        optimizer.step()
+    assert x.grad.tolist() == [2, 2, 2]
+
+
+def test_a_learning_rate_scheduler_of_torch_drives_it() -> None:
+    x = nn.Parameter(torch.ones(1, dtype=torch.float64))
+    optimizer = FSGDM([x], 0.1, sigma=300, n_stages=300)
+    annealing = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 2)
+    x.grad = torch.ones_like(x)
+    optimizer.step()
+    annealing.step()  # 0.05 in the middle
+    before = x.item()
+    optimizer.step()
+    u, _ = coefficients(Schedule("rising", mu=0.033), 2, 300, 300)
+    assert before - x.item() == pytest.approx(0.05 * (1 + u))
 
 
 @pytest.mark.parametrize("first_step", ["scaled", "gradient"])
@@ -189,6 +253,12 @@ def test_from_training_computes_sigma_stages_and_c() -> None:
     short = FSGDM.from_training(net, epochs=6, steps_per_epoch=100, final_gain=31)
     assert (short.sigma, short.n_stages) == (600, 300)
     assert FSGDM.from_training(net, epochs=2, steps_per_epoch=5).n_stages == 10
+    (group,) = FSGDM.from_training(
+        net.parameters(), 0.3, epochs=2, steps_per_epoch=5, weight_decay=0.01
+    ).param_groups
+    assert (group["lr"], group["weight_decay"]) == (0.3, 0.01)
+    small = FSGDM.from_training(net, epochs=2, steps_per_epoch=9, final_gain=6, v=2.0, n_stages=3)
+    assert (small.n_stages, small.schedule.v, small.schedule.mu) == (3, 2.0, 0.5)
     short.state["t"] = 599
     u, v = short.coefficients()
     assert v / (1 - u) == pytest.approx(31)

@@ -44,6 +44,10 @@ def test_stages_do_not_know_how_long_training_takes(sigma) -> None:
 def test_more_stages_than_asked_when_sigma_is_no_multiple() -> None:
     starts = stage_start(np.arange(1, 11), 10, 4)
     assert starts.tolist() == [0, 2, 2, 4, 4, 6, 6, 8, 8, 10]
+    # mu = c Sigma = 1: of the whole training, not of the four stages asked for.
+    assert fsgdm_u(10, 0.1, 10, 4) == pytest.approx(10 / 11)
+    u, _ = coefficients(Schedule("rising", mu=0.1), 10, 10, 4)
+    assert u == fsgdm_u(10, 0.1, 10, 4)
 
 
 def test_falling_starts_below_one_and_ends_where_rising_starts() -> None:

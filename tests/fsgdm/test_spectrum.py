@@ -24,6 +24,13 @@ def test_power_integrates_to_the_mean_square() -> None:
     assert np.trapezoid(power, omega / (2 * np.pi)) == pytest.approx(np.mean(x**2), rel=0.03)
 
 
+def test_what_does_not_change_is_power_at_zero() -> None:
+    omega, power = spectrum.power_spectrum(np.ones((200, 2)), segment=64)
+    assert spectrum.share_above(omega, power, 0.3) < 1e-3
+    # Hann's main lobe is two bins wide: mean square 1, half of the trapezoid at omega = 0 cut off.
+    assert power[0] > power[1] > 100 * power[3]
+
+
 def test_share_above_of_a_flat_spectrum_is_the_share_of_the_axis() -> None:
     omega = np.linspace(0, np.pi, 33)
     for threshold in (0.0, 0.1, 1.0, 3.0):

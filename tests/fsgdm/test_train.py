@@ -44,6 +44,7 @@ def test_training_learns_and_counts_its_steps() -> None:
 def test_one_seed_gives_one_result_and_another_seed_another() -> None:
     a, b, c = train(RECIPE, 3), train(RECIPE, 3), train(RECIPE, 4)
     np.testing.assert_array_equal(a.losses, b.losses)
+    assert (a.accuracy, a.validation, a.loss) == (b.accuracy, b.validation, b.loss)
     assert (a.losses != c.losses).any()
 
 
@@ -57,13 +58,50 @@ def test_runs_with_one_seed_see_the_same_images_whatever_the_optimizer() -> None
     assert first[0] == first[1] == first[2]
 
 
-def _parts(recipe: Recipe, seed: int):
+def test_another_seed_brings_other_batches_even_to_the_same_weights() -> None:
+    runs = [module._run(*_parts(RECIPE, seed=5, order=order)) for order in (5, 5, 6)]
+    np.testing.assert_array_equal(runs[0], runs[1])
+    assert runs[0][0] != runs[2][0]
+
+
+def test_validation_and_test_images_are_not_confused(monkeypatch, small) -> None:
+    # All test labels wrong: what is learnt still shows on the validation images.
+    data = replace(small, test_y=1 - small.test_y)
+    monkeypatch.setattr(module, "load", lambda *words: data)
+    trained = train(RECIPE, 0)
+    assert trained.validation > 0.9
+    assert trained.accuracy < 0.1
+
+
+def test_the_recipe_reaches_the_optimizer(monkeypatch) -> None:
+    seen = {}
+
+    class Spy(module.MomentumSGD):
+        def __init__(self, params, lr, **options) -> None:
+            seen.update(options, lr=lr)
+            super().__init__(params, lr, **options)
+
+    monkeypatch.setattr(module, "MomentumSGD", Spy)
+    rising = Schedule("rising", mu=0.033)
+    train(replace(RECIPE, schedule=rising, weight_decay=0.01, first_step="gradient"), 0)
+    assert seen == {
+        "lr": 0.05,
+        "schedule": rising,
+        "sigma": 60,
+        "n_stages": 10,
+        "weight_decay": 0.01,
+        "first_step": "gradient",
+    }
+
+
+def _parts(recipe: Recipe, seed: int, order: int | None = None):
     data = module.load()
     net = module.build(recipe.net, width=8, side=6, n_classes=2, seed=seed)
     optimizer = module.MomentumSGD(
         net.parameters(), recipe.lr, schedule=recipe.schedule, sigma=60, n_stages=10
     )
-    return net, optimizer, data, recipe, np.full(60, recipe.lr), seed, None
+    order = seed if order is None else order
+    return net, optimizer, data, recipe, np.full(60, recipe.lr), order, None
 
 
 def test_the_learning_rate_is_annealed_by_stages_and_multiplied(monkeypatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -10,6 +11,8 @@ from reprise.fsgdm.experiments import config_e6
 from reprise.fsgdm.experiments.config_e6 import E6
 
 OPTIMIZERS = ("EMA", "Standard", "FSGDM")
+N_STAGES, BATCH = 300, 64  # of every training run: the paper's stages, our batch
+KEPT = {"mnist": 3600, "digits": 1212}  # training images of the fixed splits
 TRAINED: dict[str, str] = {
     "accuracy": "statistical:4",
     "validation": "statistical:4",
@@ -36,7 +39,8 @@ def _counts(**values: int) -> None:
 
 def _positive(**values: float) -> None:
     for name, value in values.items():
-        ok = isinstance(value, int | float) and 0 < value < float("inf")
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        ok = number and 0 < value < float("inf")
         _check(**{name: (value, ok, "a positive number")})
 
 
@@ -66,6 +70,16 @@ class Setting:
         if self.n_test is not None:
             ok = isinstance(self.n_test, int) and 1 <= self.n_test <= 10_000
             _check(n_test=(self.n_test, ok, "a whole number in 1..10000"))
+        least = math.ceil(N_STAGES / (self.n_steps // self.epochs))
+        allowed = f"at least {least}: {N_STAGES} stages need {N_STAGES} steps"
+        _check(epochs=(self.epochs, self.epochs >= least, allowed))
+
+    @property
+    def n_steps(self) -> int:
+        """Sigma, the optimizer steps of a run: a tenth of the images is held out."""
+        n = self.n_train or 60_000
+        kept = KEPT.get(self.problem, n - round(0.1 * n))
+        return self.epochs * (kept // BATCH)
 
     @property
     def name(self) -> str:
@@ -88,6 +102,8 @@ class System:
             sequence=(self.sequence, self.sequence in sequences, f"one of {sequences}"),
         )
         _positive(value=self.value)
+        if self.sequence == "fixed":
+            _check(value=(self.value, self.value < 1, "a u below 1"))
 
 
 @dataclass(frozen=True)
@@ -150,6 +166,7 @@ class E2:
     ASSETS: ClassVar = ("fashion-mnist", "mnist-5k", "digits")
 
     def __post_init__(self) -> None:
+        _some(settings=self.settings)
         _optimizers(self.optimizers)
         _positive(c=self.c, v=self.v)
         _counts(n_seeds=self.n_seeds)
@@ -169,7 +186,7 @@ class E3:
     ASSETS: ClassVar = ("fashion-mnist",)
 
     def __post_init__(self) -> None:
-        _check(systems=(self.systems, len(self.systems) > 0, "at least one system"))
+        _some(settings=self.settings, systems=self.systems)
         _counts(n_seeds=self.n_seeds, n_seeds_vgg=self.n_seeds_vgg)
 
 
@@ -192,10 +209,10 @@ class E4:
 
     def __post_init__(self) -> None:
         _optimizers(self.optimizers)
+        _some(lrs=self.lrs)
         _positive(c=self.c, v=self.v, **{f"lrs[{i}]": lr for i, lr in enumerate(self.lrs)})
         _counts(n_tune=self.n_tune, n_seeds=self.n_seeds)
-        phases = ("tune", "final", "both")
-        _check(phase=(self.phase, self.phase in phases, f"one of {phases}"))
+        _phase(self.phase)
 
 
 @dataclass(frozen=True)
@@ -214,6 +231,7 @@ class E5:
     ASSETS: ClassVar = ("mnist-5k", "digits")
 
     def __post_init__(self) -> None:
+        _some(settings=self.settings, cs=self.cs, vs=self.vs)
         _positive(**{f"cs[{i}]": c for i, c in enumerate(self.cs)})
         _positive(**{f"vs[{i}]": v for i, v in enumerate(self.vs)})
         _counts(n_seeds=self.n_seeds)
@@ -240,6 +258,8 @@ class E7:
         allowed = ("Adam", "Standard", "FSGDM")
         ok = len(self.optimizers) > 0 and set(self.optimizers) <= set(allowed)
         _check(optimizers=(self.optimizers, ok, f"some of {allowed}"))
+        _some(lrs=self.lrs)
+        _phase(self.phase)
         _positive(c=self.c, v=self.v, **{f"lrs[{i}]": lr for i, lr in enumerate(self.lrs)})
         _counts(n_rollouts=self.n_rollouts, n_seeds=self.n_seeds)
 
@@ -284,7 +304,19 @@ class B2:
         _optimizers(self.optimizers)
         _positive(c=self.c)
         _counts(n_directions=self.n_directions, n_seeds=self.n_seeds)
-        _check(segment=(self.segment, self.segment >= 8, "at least 8 steps"))
+        third = self.setting.n_steps // 3
+        allowed = f"in 8..{third} steps (a third of training)"
+        _check(segment=(self.segment, 8 <= self.segment <= third, allowed))
+
+
+def _some(**values: tuple[object, ...]) -> None:
+    for name, value in values.items():
+        _check(**{name: (value, len(value) > 0, "at least one")})
+
+
+def _phase(phase: str) -> None:
+    phases = ("tune", "final", "both")
+    _check(phase=(phase, phase in phases, f"one of {phases}"))
 
 
 def _optimizers(names: tuple[str, ...]) -> None:
@@ -301,6 +333,14 @@ def _study(values: tuple[float, ...], us: tuple[float, ...]) -> tuple[System, ..
     )
 
 
+def _fashion(p: Mapping[str, object], net: str, width: int, epochs: str) -> Setting:
+    """Return a setting on Fashion-MNIST whose number of epochs is the parameter `epochs`."""
+    try:
+        return Setting("fashion", net, width, p[epochs], p["lr"], p["n_train"], p["n_test"])
+    except ValueError as error:
+        raise ValueError(str(error).replace("`epochs`", f"`{epochs}`")) from None
+
+
 def configs(parameters: Mapping[str, object]) -> dict[str, object]:
     """Return experiment -> config of what a profile runs.
 
@@ -314,13 +354,14 @@ def configs(parameters: Mapping[str, object]) -> dict[str, object]:
         For a value out of range; names the parameter.
     """
     p = parameters
+    profiles = ("quick", "full")
+    _check(profile=(p["profile"], p["profile"] in profiles, f"one of {profiles}"))
     full = p["profile"] == "full"
     n_seeds, lr, c, v = p["n_seeds"], p["lr"], p["c"], p["v"]
+    _positive(lr=lr, c=c, v=v)
     _counts(n_seeds=n_seeds, n_seeds_study=p["n_seeds_study"], n_seeds_map=p["n_seeds_map"])
-    fashion = Setting("fashion", "resnet8", p["width"], p["epochs"], lr, p["n_train"], p["n_test"])
-    study = Setting(
-        "fashion", "resnet8", 8, p["epochs_study"], lr, p["n_train"], p["n_test"]
-    )  # fmt: skip
+    fashion = _fashion(p, "resnet8", p["width"], "epochs")
+    study = _fashion(p, "resnet8", 8, "epochs_study")
     found: dict[str, object] = {
         "e0": E0((100, 1000, 117_000), 100, c, 1),
         "e1": E1((0.0, 0.3, 0.6, 0.9, -0.9), 9, 5000, 1),
@@ -356,7 +397,7 @@ def configs(parameters: Mapping[str, object]) -> dict[str, object]:
         Setting("mnist", "resnet8", 8, 20, 0.1, None, None),
     )
     lrs = (0.01, 0.03, 0.1, 0.3, 1.0)
-    vgg = Setting("fashion", "vgg_mini", 8, p["epochs_study"], lr, p["n_train"], p["n_test"])
+    vgg = _fashion(p, "vgg_mini", 8, "epochs_study")
     values = (0.00085, 0.0085, 0.085)
     return found | {
         "e2": E2(three, OPTIMIZERS, c, v, n_seeds),
@@ -373,5 +414,7 @@ def configs(parameters: Mapping[str, object]) -> dict[str, object]:
         "b1": B1(
             study, ("Standard", "FSGDM", "Standard as FSGDM", "FSGDM as Standard"), c, n_seeds
         ),
-        "b2": B2(study, ("Standard", "FSGDM"), 32, 128, c, p["n_seeds_map"]),
+        "b2": B2(
+            study, ("Standard", "FSGDM"), 32, min(128, study.n_steps // 3), c, p["n_seeds_map"]
+        ),
     }  # fmt: skip

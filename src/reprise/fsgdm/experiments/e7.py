@@ -52,8 +52,8 @@ def _train(config: E7, name: str, lr: float, seed: int) -> dict[str, object]:
     try:
         agent.learn(config.n_rollouts * ROLLOUT)
     except ValueError as error:
-        # A policy whose weights are no longer finite can't make a distribution.
-        if "nan" not in str(error).lower():
+        # Means that aren't finite, or a spread of 0 or infinity, don't make a distribution.
+        if "found invalid values" not in str(error):
             raise
         diverged = True
     returns = [episode["r"] for episode in agent.ep_info_buffer]
