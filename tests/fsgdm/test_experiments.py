@@ -265,9 +265,21 @@ def test_an_agents_optimizer_knows_how_many_updates_there_will_be(monkeypatch) -
         e7.run(config, 0)  # 30 roll-outs of 2048, in 10 epochs of minibatches of 64
 
 
-@pytest.mark.parametrize("lr", [1e12, 1e38])
-def test_an_agent_that_diverges_keeps_its_seed_and_returns_nothing(monkeypatch, lr) -> None:
-    # The policy's spread underflows to 0 at the one rate, its means are nan at the other.
+@pytest.mark.parametrize("broken", ["spread of zero", "means of nan"])
+def test_an_agent_that_diverges_keeps_its_seed_and_returns_nothing(monkeypatch, broken) -> None:
+    from stable_baselines3 import PPO
+
+    learn = PPO.learn
+
+    def poisoned(self, *words):
+        self.policy.action_net.weight.data.fill_(torch.nan)
+        return learn(self, *words)
+
+    lr = 0.3
+    if broken == "spread of zero":
+        lr = 1e38  # the logarithm of the spread runs off, its exponential underflows
+    else:
+        monkeypatch.setattr(PPO, "learn", poisoned)
     monkeypatch.setattr(e7, "ROLLOUT", 128)
     config = replace(configs(FULL)["e7"], optimizers=("FSGDM",), lrs=(lr,), n_rollouts=15)
     (found,) = e7.run(config, 4)
