@@ -61,6 +61,8 @@ def test_a_log_gets_a_line_per_event(tmp_path):
         display.tick()  # moved, but said so lately
         path.write_text(line("e1", 1, 2) + line("e1", 2, 2))
         display.tick()
+        path.write_text(line("e1", 1, 2) + line("e1", 2, 2) + line("e2", 1, 1, 1))
+        display.tick()  # says what moved, not all again
         display.finish("one", "done in 3 s")
         display.start("three", Sweeps(tmp_path / "r"))
         display.finish("two", "FAILED after 1 s: cell 2: ValueError: no")
@@ -69,6 +71,7 @@ def test_a_log_gets_a_line_per_event(tmp_path):
         "one: started (1 running, 2 waiting)",
         "two: started (2 running, 1 waiting)",
         "one: 0 s, cells e1 2/2",
+        "one: 0 s, cells e2 1/1 (1 kept)",
         "one: done in 3 s; 2 left",
         "three: started (2 running, 0 waiting)",
         "two: FAILED after 1 s: cell 2: ValueError: no; 1 left",

@@ -107,6 +107,7 @@ def test_what_is_said_of_a_figure_is_escaped():
     cell = pages.made_by({"made_by": "a.<b>", "parameters": {"x": "<script>", "c": 0.1 + 0.2}})
     assert "<script>" not in cell.source
     assert "c = 0.3" in cell.source
+    assert ", 1 seed." in pages.made_by({"made_by": "a.b", "seeds": 1}).source
 
 
 def test_the_footer_tells_the_runs_own_commit_and_cost(mini):

@@ -102,10 +102,14 @@ def made_by(made: Mapping[str, Any]) -> Any:
     if given:
         parts.append(f"with {html.escape(str(given))}")
     if (seeds := made.get("seeds")) not in (None, "", 0):
-        parts.append(html.escape(f"{seeds} seeds" if isinstance(seeds, int) else str(seeds)))
+        parts.append(html.escape(_seeds(seeds) if isinstance(seeds, int) else str(seeds)))
     if isinstance(seconds := made.get("seconds"), (int, float)):
         parts.append(f"{seconds:.3g} s")
     return markdown(f'<p class="made-by">{", ".join(parts)}.</p>')
+
+
+def _seeds(n: int) -> str:
+    return "1 seed" if n == 1 else f"{n} seeds"
 
 
 def _short(value: object) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -48,16 +48,13 @@ class Sweeps:
             moved[name] = True
         return list(moved)
 
-    def describe(self) -> str:
-        """Return "e1 12/40, e2 3/10 (3 kept)"; empty before the first cell."""
+    def describe(self, names: Iterable[str] | None = None) -> str:
+        """Return "e1 12/40, e2 3/10 (3 kept)", of some experiments or of all."""
         parts = []
-        for name, (done, total, kept) in self.cells.items():
+        for name in self.cells if names is None else names:
+            done, total, kept = self.cells[name]
             parts.append(f"{name} {done}/{total}" + (f" ({kept} kept)" if kept else ""))
         return ", ".join(parts)
-
-    def current(self) -> str:
-        """Return the newest sweep's "e2 3/10"; empty before the first cell."""
-        return self.describe().rpartition(", ")[2]
 
 
 def clock(seconds: float) -> str:
@@ -135,7 +132,7 @@ class Display:
             complete = [n for n in moved if sweeps.cells[n][0] == sweeps.cells[n][1]]
             if complete or now - self._said[slug] > LINE_EVERY:
                 self._said[slug] = now
-                self.say(f"{slug}: {clock(now - began)}, cells {sweeps.describe()}")
+                self.say(f"{slug}: {clock(now - began)}, cells {sweeps.describe(moved)}")
 
     def table(self) -> Table:
         """Return the live table."""
@@ -148,6 +145,3 @@ class Display:
         left = self.total - self.finished - len(self.running)
         table.add_row(f"{self.finished} of {self.total} done", "", f"{left} waiting")
         return table
-
-
-Say = Callable[[str], None]
