@@ -37,6 +37,9 @@ class MomentumSGD(torch.optim.Optimizer):
     -----
     The step counter is one for all groups and part of `state_dict()`: a run that is loaded in the
     middle continues as if it had never stopped.
+    The schedule is not in it, it comes from the constructor: copy an optimizer by making a new one
+    and loading its `state_dict()`. `copy.deepcopy` and `pickle` keep only what torch's base class
+    keeps, without the schedule.
     """
 
     def __init__(
