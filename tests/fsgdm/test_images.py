@@ -34,11 +34,13 @@ def test_an_epoch_is_every_image_once_cropped_out_of_its_padding() -> None:
     assert len(offsets) > 15  # of 25, from 50 draws
 
 
-def test_crops_are_padded_with_black() -> None:
+@pytest.mark.parametrize("black", [-7.0, 7.0])
+def test_crops_are_padded_with_black(black) -> None:
     data = toy()
-    darker = replace(data, train_x=data.train_x - 7.0)
-    x, _ = epoch(darker, torch.Generator().manual_seed(0))
-    assert x.min() == darker.train_x.min() == -7
+    x, _ = epoch(
+        replace(data, train_x=data.train_x + black), torch.Generator().manual_seed(0)
+    )  # pixels of the toy start at 0
+    assert x.min() == black
 
 
 def test_only_clothes_are_mirrored_and_small_images_shift_less() -> None:
