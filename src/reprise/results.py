@@ -48,6 +48,11 @@ class Table:
         return self.rows is None
 
     @property
+    def seeds(self) -> int | None:
+        """How many seeds it rests on; None where there is no table."""
+        return None if self.missing else int(self.entry["n_seeds"])
+
+    @property
     def label(self) -> str:
         """Say in a few words which run this is: "quick run, 5 seeds"."""
         if self.missing:

@@ -189,3 +189,13 @@ def test_the_title_of_language_turns_with_the_outcome(bits, says):
     )
     assert summaries.language_title(e6, None) == says
     assert summaries.language_title(None, None) is None
+
+
+def test_the_exact_sentence_says_the_largest_errors() -> None:
+    e0 = pd.DataFrame({"sigma": [100, 1000], "difference": [0.0, 2e-16]})
+    e1 = pd.DataFrame({"measured": [1.0, 2.002], "gain": [1.0, 2.0]})
+    text = summaries.exact_sentence(e0, e1)
+    assert "2 measured gains is 1.0e-03" in text
+    assert "2 different lengths" in text
+    assert "at most 2.0e-16" in text
+    assert "not been made yet" in summaries.exact_sentence(None, None)

@@ -85,9 +85,7 @@ def test_git_holds_no_notebooks_nor_what_is_built():
 
 # Written in pieces, so that this file doesn't hold what it looks for.
 HOSTS = ["pypi" + ".org", "pythonhosted" + ".org", "registry.npmjs" + ".org", "deb.debian" + ".org"]
-HOMES = re.compile(
-    r"(?<![\w.$}~])/(?:root|home|work|Users|private)/(?!me)\w"
-)  # /home/me: made up
+HOMES = re.compile(r"(?<![\w.$}~])/(?:root|home|work|Users|private)/(?!me)\w")  # /home/me: made up
 
 
 def test_files_name_no_registry_host_and_no_path_of_a_machine():

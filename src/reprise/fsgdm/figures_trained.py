@@ -174,6 +174,19 @@ def study_height(study: pd.DataFrame | None) -> float:
     return 1.3 + 0.2 * (len(systems) + systems["family"].nunique())
 
 
+def study_shape(study: pd.DataFrame | None) -> dict[str, object]:
+    """Return height and columns of `style.figure` for `study`: a plot a net, one for the paper."""
+    nets = 1 if study is None else study["net"].nunique()
+    return {"height": study_height(study), "ncols": nets + 1, "sharey": True}
+
+
+def plane_shape(plane: pd.DataFrame | None) -> dict[str, object]:
+    """Return height and columns of `style.figure` for `plane`: a plot a problem."""
+    if plane is None:
+        return {"height": 1.1, "squeeze": False}
+    return {"height": 4.2, "ncols": plane["problem"].nunique(), "sharey": True, "squeeze": False}
+
+
 @style.context()
 def study(
     study: pd.DataFrame | None,

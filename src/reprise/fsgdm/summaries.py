@@ -343,3 +343,18 @@ def spectra_title(rows: pd.DataFrame | None) -> str | None:
         return None
     low, high = table["mean"].min(), table["mean"].max()
     return f"{low:.0f} to {high:.0f} % of the power is faster than u = 0.9 lets through"
+
+
+def exact_sentence(e0: pd.DataFrame | None, e1: pd.DataFrame | None) -> str:
+    """Return how far measured gains (e1) and stages (e0) are from what the formulas say."""
+    found = []
+    if e1 is not None:
+        error = (e1["measured"] / e1["gain"] - 1).abs().max()
+        found.append(f"The largest relative error of {len(e1)} measured gains is {error:.1e}.")
+    if e0 is not None:
+        lengths = e0["sigma"].nunique()
+        found.append(
+            f"And Proposition 1: between trainings of {lengths} different lengths the coefficients "
+            f"of a stage differ by at most {e0['difference'].max():.1e}."
+        )
+    return " ".join(found) or "The exact tables have not been made yet."

@@ -412,7 +412,7 @@ def configs(parameters: Mapping[str, object]) -> dict[str, object]:
             "both", 30, c, v, 10,
         ),
         "b1": B1(
-            study, ("Standard", "FSGDM", "Standard as FSGDM", "FSGDM as Standard"), c, n_seeds
+            fashion, ("Standard", "FSGDM", "Standard as FSGDM", "FSGDM as Standard"), c, n_seeds
         ),
         "b2": B2(
             study, ("Standard", "FSGDM"), 32, min(128, study.n_steps // 3), c, p["n_seeds_map"]
