@@ -131,6 +131,57 @@ def test_c2_and_c6_say_what_tuning_does(tuned, words) -> None:
     assert judged("C2", {"e2": tables["e2"]}).comment == ""
 
 
+@pytest.mark.parametrize(("rate", "said"), [(1.0, True), (0.1, False)])
+def test_c3_blames_the_step_size_only_where_tuning_says_so(rate, said) -> None:
+    e3 = study(LP_rising_0p0085=0.0, LP_falling_0p0085=0.0)
+    e4 = pd.concat(
+        [
+            runs(optimizer="EMA", lr=rate, phase="final", shift=0),
+            runs(optimizer="EMA", lr=0.01, phase="tune", shift=0),
+        ]
+    )
+    assert ("held back by its step size" in judged("C3", {"e3": e3, "e4": e4}).comment) is said
+    won = study(LP_rising_0p0085=0.05, LP_falling_0p0085=0.0)
+    assert judged("C3", {"e3": won, "e4": e4}).comment == ""
+    assert judged("C3", {"e3": e3}).comment == ""
+
+
+@pytest.mark.parametrize(
+    ("others", "words"),
+    [
+        ({"HP_rising_0p01": 0.1}, "No system of the table has a lower"),
+        ({"HP_rising_0p01": -0.1}, "1 other system has a lower"),
+        ({"HP_rising_0p01": -0.1, "HPG_rising_0p01": -0.2}, "2 other systems have a lower"),
+    ],
+)
+def test_c4_says_whether_another_system_is_worse_still(others, words) -> None:
+    e3 = study(LP_fixed_0p9=0.2, HP_fixed_0p9=0.0, **others)
+    assert words in judged("C4", {"e3": e3}).comment
+
+
+@pytest.mark.parametrize(
+    ("shift", "spread", "words"),
+    [
+        (0.0, 1.0, ("would have been seen", "the filter is not what matters")),
+        (0.05, 1.0, ("would have been seen", "the two filters do differ")),
+        (0.0, 9.0, ("could have been missed",)),
+    ],
+)
+def test_c6_says_what_it_could_have_seen_and_why(shift, spread, words) -> None:
+    e2 = three("fashion", EMA=0, Standard=0, FSGDM=0)
+    e2.loc[e2["optimizer"] == "FSGDM", "accuracy"] = 0.7 + spread * NOISE
+    b1 = pd.concat(
+        [
+            runs(arm="FSGDM", shift=shift),
+            runs(arm="Standard as FSGDM", shift=0, wobble=False),
+        ]
+    )
+    comment = judged("C6", {"e2": e2, "b1": b1}).comment
+    assert all(word in comment for word in words)
+    ahead = three("fashion", EMA=0, Standard=0, FSGDM=0.1)
+    assert judged("C6", {"e2": ahead, "b1": b1}).comment == ""
+
+
 @pytest.mark.parametrize("expected", [R, I, N])
 def test_c3_compares_the_best_rising_with_the_best_falling_by_validation(expected) -> None:
     e3 = study(

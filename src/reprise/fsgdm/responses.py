@@ -92,13 +92,15 @@ def toy_gradient(
     return pd.concat(found, ignore_index=True)
 
 
-def gain_curves(rows: pd.DataFrame, *, n_omega: int = 121) -> pd.DataFrame:
+def gain_curves(rows: pd.DataFrame | None, *, n_omega: int = 121) -> pd.DataFrame | None:
     """Return the predicted gains of the systems of e1 on a fine grid of [0, pi].
 
     Returns
     -------
     Columns coupling, u, omega, gain.
     """
+    if rows is None:
+        return None
     omega = np.linspace(0, np.pi, n_omega)
     found = []
     for (coupling, u), _ in rows.groupby(["coupling", "u"], sort=True):
