@@ -137,6 +137,8 @@ def test_c3_blames_the_step_size_only_where_tuning_says_so(rate, said) -> None:
     e4 = pd.concat(
         [
             runs(optimizer="EMA", lr=rate, phase="final", shift=0),
+            runs(optimizer="Standard", lr=0.1, phase="final", shift=0, wobble=False),
+            runs(optimizer="FSGDM", lr=0.1, phase="final", shift=0, wobble=False),
             runs(optimizer="EMA", lr=0.01, phase="tune", shift=0),
         ]
     )
