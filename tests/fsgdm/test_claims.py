@@ -110,8 +110,8 @@ def test_c2_is_the_sign_of_standard_minus_ema(expected) -> None:
     ("tuned", "words"),
     [
         (0.0, "an effect of the learning rate"),
-        (0.05, "stays when each"),
-        (-0.05, "turns round when each"),
+        (0.05, "lies above 0"),
+        (-0.05, "lies below 0"),
     ],
 )
 def test_c2_and_c6_say_what_tuning_does(tuned, words) -> None:
@@ -165,7 +165,8 @@ def test_c4_says_whether_another_system_is_worse_still(others, words) -> None:
     ("shift", "spread", "words"),
     [
         (0.0, 1.0, ("would have been seen", "the filter is not what matters")),
-        (0.05, 1.0, ("would have been seen", "the two filters do differ")),
+        (0.05, 1.0, ("would have been seen", "is ahead of the fixed one")),
+        (-0.05, 1.0, ("would have been seen", "is behind the fixed one")),
         (0.0, 9.0, ("could have been missed",)),
     ],
 )

@@ -297,11 +297,11 @@ def _comment_tuned(what: str) -> Callable[[Estimates, Verdict], str]:
         tuned = estimates.get(what)
         if tuned is None:
             return ""
-        start = f"With the learning rate tuned for each: {tuned.text()}."
+        start = "With the learning rate tuned for each, the interval"
         if tuned.low <= 0 <= tuned.high:
-            return f"{start} The interval covers 0: an effect of the learning rate."
-        side = "stays" if tuned.low > 0 else "turns round"
-        return f"{start} The difference {side} when each has its own learning rate."
+            return f"{start} covers 0: an effect of the learning rate."
+        side = "above" if tuned.low > 0 else "below"
+        return f"{start} lies {side} 0."
 
     return comment
 
@@ -357,12 +357,13 @@ def _comment_three(estimates: Estimates, verdict: Verdict) -> str:
         if same.low <= 0 <= same.high:
             parts.append(
                 "What we think: the filter is not what matters here. With the effective learning "
-                f"rate of FSGDM, Standard-SGDM does as well (FSGDM ahead by {same.text()})."
+                "rate of FSGDM at every step, Standard-SGDM does as well."
             )
         else:
+            side = "ahead of" if same.low > 0 else "behind"
             parts.append(
-                "At FSGDM's own effective learning rate the two filters do differ: FSGDM is ahead "
-                f"by {same.text()}."
+                "What we think: filter and step size both play a part. With FSGDM's effective "
+                f"learning rate at every step, its rising filter is {side} the fixed one."
             )
     return " ".join(part for part in parts if part)
 
