@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -75,14 +76,19 @@ class Estimate:
         return _t(self.value, self.se, self.df, self.n, self.how, self.unit, level)
 
     def text(self) -> str:
-        """Return value and interval in few digits: "+0.117 [0.082, 0.152]"."""
+        """Return value and interval in few digits: "0.117 [0.082, 0.152]"."""
         if self.exact:
-            return f"{self.value:.4g}{_unit(self.unit)}"
+            return minus(f"{self.value:.4g}{_unit(self.unit)}")
         half = (self.high - self.low) / 2
         digits = max(0, 2 - math.floor(math.log10(half)) - 1) if 0 < half < math.inf else 3
         digits = min(digits, 6)
         value, low, high = (f"{x:.{digits}f}" for x in (self.value, self.low, self.high))
-        return f"{value} [{low}, {high}]{_unit(self.unit)}"
+        return minus(f"{value} [{low}, {high}]{_unit(self.unit)}")
+
+
+def minus(text: str) -> str:
+    """Return a text with true minus signs in front of its numbers, but in their exponents."""
+    return re.sub(r"(?<![\w.])-(?=\d)", "−", text)
 
 
 def _unit(unit: str) -> str:

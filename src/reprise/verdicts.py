@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -90,11 +89,6 @@ class Verdicts:
         return text(self)
 
 
-def minus(text: str) -> str:
-    """Return a text with true minus signs in front of its numbers."""
-    return re.sub(r"(?<![\w.])-(?=\d)", "−", text)
-
-
 def _number(x: float | None) -> str:
     return "n/a" if x is None else f"{x:.2g}"
 
@@ -105,7 +99,7 @@ def _measured(judgement: Judgement) -> str:
         return ""
     names = [*judgement.claim.rule.needs, *judgement.claim.rule.optional]
     shown = [
-        f"{html.escape(judgement.labels.get(n, n))}: {minus(judgement.estimates[n].text())}"
+        f"{html.escape(judgement.labels.get(n, n))}: {judgement.estimates[n].text()}"
         for n in names
         if n in judgement.estimates
     ]
@@ -209,7 +203,7 @@ def sentence(judgement: Judgement) -> str:
             parts.append(f"{judgement.labels.get(name, name)}: {estimate.text()}.")
     if judgement.comment:
         parts.append(judgement.comment)
-    return minus(" ".join(parts))
+    return " ".join(parts)
 
 
 def section(line: Line) -> str:

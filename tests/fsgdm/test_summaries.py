@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from reprise import estimate
-from reprise.fsgdm import summaries
+from reprise.fsgdm import responses, summaries
 
 
 def trained(n_seeds: int = 4, **conditions: dict[str, float]) -> pd.DataFrame:
@@ -199,3 +199,13 @@ def test_the_exact_sentence_says_the_largest_errors() -> None:
     assert "2 different lengths" in text
     assert "at most 2.0e-16" in text
     assert "not been made yet" in summaries.exact_sentence(None, None)
+
+
+def test_the_rates_sentence_says_peak_crossing_and_means() -> None:
+    text = summaries.rates_sentence(responses.effective_rates(c=0.033))
+    # In closed form: peak 8.588 at 0.402, crossing at 0.297, means 5.005 and 5.
+    assert "peaks after 40 % of training, at 8.6" in text
+    assert "overtakes Standard-SGDM after 30 %" in text
+    assert "it is 5.01 " in text
+    assert "Standard-SGDM 5.00 " in text
+    assert "overtakes" not in summaries.rates_sentence(responses.effective_rates(c=3.3))

@@ -122,6 +122,7 @@ def test_paired_aligns_a_table_by_seed() -> None:
         (Estimate(12.34, 8.1, 16.5, unit="points"), "12.3 [8.1, 16.5] points"),
         (Estimate(1234.0, 900.0, 1500.0), "1234 [900, 1500]"),
         (estimate.exact(1.23456e-14), "1.235e-14"),
+        (Estimate(-0.5, -0.75, -0.25), "−0.50 [−0.75, −0.25]"),
         (Estimate(1.0, 1.0, 1.0), "1.000 [1.000, 1.000]"),
     ],
 )

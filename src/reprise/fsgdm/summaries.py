@@ -358,3 +358,26 @@ def exact_sentence(e0: pd.DataFrame | None, e1: pd.DataFrame | None) -> str:
             f"of a stage differ by at most {e0['difference'].max():.1e}."
         )
     return " ".join(found) or "The exact tables have not been made yet."
+
+
+def rates_sentence(rates: pd.DataFrame) -> str:
+    """Return where FSGDM's effective learning rate peaks and how its mean compares.
+
+    Parameters
+    ----------
+    rates : as `responses.effective_rates`
+    """
+    wide = rates.pivot(index="progress", columns="system", values="rate")
+    peak = wide["FSGDM"].idxmax()
+    ahead = wide.index[(wide["FSGDM"] > wide["Standard"]) & (wide.index < 1)]
+    crossing = f"overtakes Standard-SGDM after {100 * ahead[0]:.0f} %" if len(ahead) else ""
+    means = wide.apply(lambda rate: np.trapezoid(rate, wide.index))
+    parts = [
+        f"FSGDM's effective learning rate peaks after {100 * peak:.0f} % of training, "
+        f"at {wide['FSGDM'].max():.1f} $\\alpha_0$",
+        *([crossing] if crossing else []),
+    ]
+    return (
+        f"{' and '.join(parts)}. Averaged over training it is {means['FSGDM']:.2f} $\\alpha_0$, "
+        f"that of Standard-SGDM {means['Standard']:.2f} $\\alpha_0$."
+    )
