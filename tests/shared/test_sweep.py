@@ -242,9 +242,10 @@ def test_a_worker_with_other_code_refuses(toy, cluster) -> None:
     [
         ("nonsense", "must look like tcp://HOST:PORT, got 'nonsense'"),
         ("tcp://127.0.0.1:0x1", "must look like tcp://HOST:PORT"),
-        (f"tcp://127.0.0.1:{free_port()}", "no Dask scheduler answers at"),
+        ("tcp://127.0.0.1:{free}", "no Dask scheduler answers at"),
     ],
 )
 def test_an_unreachable_scheduler_is_named(address: str, message: str) -> None:
+    address = address.replace("{free}", str(free_port()))
     with pytest.raises(sweep.Unreachable, match=message):
         sweep.check_scheduler(address, timeout=0.5)
