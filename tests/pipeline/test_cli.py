@@ -103,3 +103,11 @@ def test_nothing_heavy_is_imported_by_a_light_command():
     )
     loaded = {name.split(".")[0] for name in done.stdout.split()}
     assert not loaded & {"torch", "jupytext", "papermill", "pandas", "scipy", "matplotlib"}
+
+
+def test_an_interrupt_is_said_in_one_line(monkeypatch, capsys):
+    monkeypatch.setattr(cli, "app", lambda **options: 130)
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    assert stop.value.code == 130
+    assert capsys.readouterr().err == "reprise: interrupted\n"

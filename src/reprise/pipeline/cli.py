@@ -243,6 +243,8 @@ def main() -> None:
 
     try:
         code = app(standalone_mode=False)
+        if code == 130:  # typer turns an interrupt into its exit status without a word
+            _complain("interrupted", 130)
     except typer.Exit as stop:
         code = stop.exit_code
     except (UserError, paths.NoRepository) as error:
