@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from reprise.pipeline import cli
 from reprise.pipeline.cli import app
 
 ROOT = Path(__file__).resolve().parents[2]
