@@ -15,9 +15,10 @@ from reprise.fsgdm.filters import filter_sequence, impulse_response
 def test_filter_sequence(benchmark, role: str, size: int) -> None:
     g = np.random.default_rng(0).normal(size=(size, 64))
     if role == "ours":
-        benchmark(filter_sequence, g, np.full(size, 0.9), np.ones(size))
+        found = benchmark(filter_sequence, g, np.full(size, 0.9), np.ones(size))
     else:
-        benchmark(signal.lfilter, [1.0], [1.0, -0.9], g, axis=0)
+        found = benchmark(signal.lfilter, [1.0], [1.0, -0.9], g, axis=0)
+    np.testing.assert_allclose(found[1:], 0.9 * found[:-1] + g[1:], atol=1e-9)
 
 
 @pytest.mark.parametrize("size", [250, 500, 1_000])
@@ -27,6 +28,7 @@ def test_impulse_response(benchmark, role: str, size: int) -> None:
     t = np.arange(size)
     u, v = t / (t + 10), np.ones(size)
     if role == "ours":
-        benchmark(impulse_response, u, v)
+        found = benchmark(impulse_response, u, v)
     else:
-        benchmark(filter_sequence, np.eye(size), u, v)
+        found = benchmark(filter_sequence, np.eye(size), u, v)
+    np.testing.assert_allclose(found[-1, -3:], [u[-1] * u[-2], u[-1], 1.0])

@@ -34,8 +34,12 @@ def test_step(benchmark, role: str, kind: str) -> None:
         p = torch.nn.Parameter(torch.randn(shape, generator=generator))
         p.grad = torch.randn(shape, generator=generator)
         params.append(p)
+    before = [p.detach().clone() for p in params]
     optimizer = ROLES[role](params)
     optimizer.step()
     benchmark.group = f"fsgdm: a step on {kind}"
     benchmark.extra_info.update(role=role, size=sum(p.numel() for p in params))
     benchmark(optimizer.step)
+    # Every step goes against the gradient (weight decay is small), whoever takes it.
+    for p, start in zip(params, before, strict=True):
+        assert ((p.detach() - start) * p.grad).sum() < 0
