@@ -310,12 +310,18 @@ def test_c8_needs_both_nets(lstm, transformer, expected) -> None:
                             "net": net,
                             "optimizer": optimizer,
                             "phase": phase,
+                            "lr": 0.3 if phase == "final" else 1.0,
                             "seed": range(5),
                             "bits": (bits if phase == "final" else 9) + noise,
                         }
                     )
                 )
-    assert status("C8", {"e6": pd.concat(parts)}) is expected
+    e6 = pd.concat(parts)
+    found = judged("C8", {"e6": e6})
+    assert found.verdict.status is expected
+    assert found.comment == ""
+    e6.loc[(e6["net"] == "lstm") & (e6["phase"] == "final"), "lr"] = 1.0
+    assert "Of the 4 pairs of net and optimizer 2 chose" in judged("C8", {"e6": e6}).comment
 
 
 @pytest.mark.parametrize("expected", [R, I, N])

@@ -222,6 +222,13 @@ def _bits(net: str) -> Callable[[Tables], Estimate | None]:
     return compute
 
 
+def _at_the_edge(tables: Tables) -> Estimate:
+    """Return how many pairs of net and optimizer chose the largest learning rate of e6's grid."""
+    runs = tables["e6"]
+    final = runs[runs["phase"] == "final"].drop_duplicates(["net", "optimizer"])
+    return exact((final["lr"] == runs["lr"].max()).sum(), n=len(final))
+
+
 def _returns(tables: Tables) -> Estimate:
     runs = tables["e7"]
     runs = runs[runs["phase"] == "final"]
@@ -285,6 +292,7 @@ MEASURES = {
     ),
     "bits_lstm": Measure(("e6",), _bits("lstm"), "Standard − FSGDM, LSTM"),
     "bits_transformer": Measure(("e6",), _bits("transformer"), "Standard − FSGDM, Transformer"),
+    "edge": Measure(("e6",), _at_the_edge, "pairs at the largest learning rate of the grid"),
     "returns": Measure(("e7",), _returns, "FSGDM − Standard, last 20 training episodes"),
 }
 
@@ -366,6 +374,17 @@ def _comment_three(estimates: Estimates, verdict: Verdict) -> str:
                 f"learning rate at every step, its rising filter is {side} the fixed one."
             )
     return " ".join(part for part in parts if part)
+
+
+def _comment_language(estimates: Estimates, verdict: Verdict) -> str:
+    """Return C8's caveat: is the grid of learning rates wide enough?"""
+    edge = estimates.get("edge")
+    if edge is None or not edge.value:
+        return ""
+    return (
+        f"Of the {edge.n} pairs of net and optimizer {edge.value:.0f} chose the largest learning "
+        "rate of the grid, so that a wider grid might still move them."
+    )
 
 
 DATA = ("fsgdm_standard_fashion", "fsgdm_standard_mnist", "fsgdm_standard_digits")
@@ -524,6 +543,8 @@ CLAIMS = [
         rule=custom(("bits_lstm", "bits_transformer"), judge_language),
         fixed="after a pilot",
         unit="bits per character",
+        beside=("edge",),
+        comment=_comment_language,
         untested=FULL_ONLY,
     ),
     Claim(
