@@ -206,9 +206,9 @@ def test_c4_compares_fixed_low_pass_with_fixed_high_pass_at_point_nine(expected)
 
 
 @pytest.mark.parametrize("expected", [R, I, N])
-@pytest.mark.parametrize("rival", ["LPG_fixed_0p9", "LPG_falling_0p01", "HPG_rising_0p01"])
+@pytest.mark.parametrize("rival", ["LPG_fixed_0p9", "LPG_falling_0p01", "HPG_fixed_0p3"])
 def test_c5_compares_with_the_best_other_gain_system(expected, rival) -> None:
-    others = dict.fromkeys(["LPG_fixed_0p9", "LPG_falling_0p01", "HPG_rising_0p01"], -0.2)
+    others = dict.fromkeys(["LPG_fixed_0p9", "LPG_falling_0p01", "HPG_fixed_0p3"], -0.2)
     e3 = study(LPG_rising_0p01=SIGNS[expected], **(others | {rival: 0.0}), LP_fixed_0p9=0.3)
     found = judged("C5", {"e3": e3})
     assert found.verdict.status is expected
