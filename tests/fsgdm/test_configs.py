@@ -36,7 +36,7 @@ FULL = QUICK | {
 def test_quick_runs_what_is_cheap_and_full_runs_all() -> None:
     assert list(configs(QUICK)) == ["e0", "e1", "e2", "e3", "e5", "b1", "b2"]
     full = configs(FULL | {"unknown": 1})
-    assert list(full) == ["e0", "e1", "e2", "e3", "e4", "e5", "e6", "e7", "b1", "b2"]
+    assert list(full) == ["e0", "e1", "e2", "e3", "e4", "e5", "e6", "e7", "b1", "b2", "b3"]
     assert len(full["e3"].systems) == 36
     assert [s.problem for s in full["e2"].settings] == ["fashion", "mnist", "digits"]
     assert len(full["e5"].cs) * len(full["e5"].vs) == 25

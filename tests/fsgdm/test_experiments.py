@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from reprise import results
-from reprise.fsgdm.experiments import b1, b2, e0, e1, e2, e3, e4, e5, e7
+from reprise.fsgdm.experiments import b1, b2, b3, e0, e1, e2, e3, e4, e5, e7
 from reprise.fsgdm.experiments import configs as configs_module
 from reprise.fsgdm.experiments.configs import Setting, configs
 from reprise.fsgdm.filters import half_power_frequency
@@ -302,3 +302,14 @@ def test_an_agent_trains_with_each_optimizer(name) -> None:
     results.check_rows(config, pd.DataFrame([found]), "e7")
     assert found["last_return"] > 10
     assert not found["diverged"]
+
+
+def test_steps_are_timed_for_all_three() -> None:
+    config = replace(configs(FULL)["b3"], widths=(2,), sizes=(50,), n_repeats=2)
+    rows = pd.DataFrame(b3.run(config, 0))
+    results.check_rows(config, rows, "b3")
+    assert len(rows) == 6
+    assert (rows["microseconds"] > 0).all()
+    assert set(rows["role"]) == set(b3.ROLES)
+    with pytest.raises(ValueError, match="`role` must be one of.*'Adam'"):
+        b3.optimizer("Adam", [])

@@ -209,3 +209,17 @@ def test_the_rates_sentence_says_peak_crossing_and_means() -> None:
     assert "it is 5.01 " in text
     assert "Standard-SGDM 5.00 " in text
     assert "overtakes" not in summaries.rates_sentence(responses.effective_rates(c=3.3))
+
+
+def test_speed_gives_ratios_and_the_growth_exponent() -> None:
+    rows = pd.DataFrame(
+        [
+            {"tensors": f"one tensor of {n}", "role": role, "n_parameters": n, "microseconds": t}
+            for n in (10, 100, 1000, 10_000)
+            for role, t in (("ours", n**1.2), ("peer", 3 * n**1.2))
+        ]
+    )
+    assert summaries.speed(rows)["peer / ours"].tolist() == [3.0] * 4
+    assert "to the power 1.20" in summaries.speed_sentence(rows)
+    assert summaries.speed(None) is None
+    assert "not been timed" in summaries.speed_sentence(None)

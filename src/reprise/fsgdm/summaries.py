@@ -381,3 +381,27 @@ def rates_sentence(rates: pd.DataFrame) -> str:
         f"{' and '.join(parts)}. Averaged over training it is {means['FSGDM']:.2f} $\\alpha_0$, "
         f"that of Standard-SGDM {means['Standard']:.2f} $\\alpha_0$."
     )
+
+
+def speed(rows: pd.DataFrame | None) -> pd.DataFrame | None:
+    """Return b3 by tensors: parameters, our microseconds, and each peer's time over ours."""
+    if rows is None:
+        return None
+    wide = rows.pivot(index=["n_parameters", "tensors"], columns="role", values="microseconds")
+    found = pd.DataFrame({"µs a step, ours": wide["ours"].round(0)})
+    for peer in wide.columns.drop("ours"):
+        found[f"{peer} / ours"] = (wide[peer] / wide["ours"]).round(2)
+    return found.reset_index().rename(columns={"n_parameters": "parameters"})
+
+
+def speed_sentence(rows: pd.DataFrame | None) -> str:
+    """Return how the cost of a step grows with the number of parameters, from single tensors."""
+    if rows is None:
+        return "The steps have not been timed yet."
+    own = rows[(rows["role"] == "ours") & rows["tensors"].str.startswith("one tensor")]
+    own = own.sort_values("n_parameters").tail(3)
+    exponent = np.polyfit(np.log(own["n_parameters"]), np.log(own["microseconds"]), 1)[0]
+    return (
+        f"Over the three largest single tensors our time grows as the number of parameters to the "
+        f"power {exponent:.2f}."
+    )

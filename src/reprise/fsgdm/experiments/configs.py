@@ -319,6 +319,25 @@ def _phase(phase: str) -> None:
     _check(phase=(phase, phase in phases, f"one of {phases}"))
 
 
+@dataclass(frozen=True)
+class B3:
+    """What an optimizer step costs, beside its peers."""
+
+    widths: tuple[int, ...] = field(metadata=_paper("none: beyond the paper"))
+    sizes: tuple[int, ...] = field(metadata=_paper("none"))
+    n_repeats: int = field(metadata=_paper("none"))
+    n_seeds: int = field(metadata=_paper("none"))
+
+    KEYS: ClassVar = ("tensors", "role")
+    TOLERANCES: ClassVar = {"n_parameters": "exact", "microseconds": "timing"}
+    ASSETS: ClassVar = ()
+
+    def __post_init__(self) -> None:
+        _counts(n_repeats=self.n_repeats, n_seeds=self.n_seeds)
+        _counts(**{f"widths[{i}]": w for i, w in enumerate(self.widths)})
+        _counts(**{f"sizes[{i}]": n for i, n in enumerate(self.sizes)})
+
+
 def _optimizers(names: tuple[str, ...]) -> None:
     ok = len(names) > 0 and set(names) <= set(OPTIMIZERS)
     _check(optimizers=(names, ok, f"some of {OPTIMIZERS}"))
@@ -417,4 +436,5 @@ def configs(parameters: Mapping[str, object]) -> dict[str, object]:
         "b2": B2(
             study, ("Standard", "FSGDM"), 32, min(128, study.n_steps // 3), c, p["n_seeds_map"]
         ),
+        "b3": B3((8, 64), (10_000, 100_000, 1_000_000, 10_000_000), 200, 1),
     }  # fmt: skip
