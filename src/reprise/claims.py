@@ -232,11 +232,19 @@ def judge(
     ----------
     tables : experiment -> table, None or left out where there is none
     profile : of the run that made the tables
+
+    Raises
+    ------
+    ValueError
+        When a measure or a rule fails on what is there; names the claim.
     """
     found = []
     for claim in claims:
-        estimates = estimates_of(claim.names, measures, tables)
-        verdict = claim.rule(estimates)
+        try:
+            estimates = estimates_of(claim.names, measures, tables)
+            verdict = claim.rule(estimates)
+        except Exception as error:
+            raise ValueError(f"claim {claim.id}: {error}") from error
         if verdict.status is Status.NOT_TESTED:
             missing = [measures[n].label for n in claim.rule.needs if n not in estimates]
             why = claim.untested or f"this run has no {', '.join(missing)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Array = NDArray[np.float64]
+LOG_RATIOS = "t-interval of log ratios"
 
 
 @dataclass(frozen=True)
@@ -62,17 +63,24 @@ class Estimate:
         return self.how.startswith("exact")
 
     def at(self, level: float) -> Estimate:
-        """Return the same estimate with its t-interval at another level.
+        """Return the same estimate with its t-interval (of logs, for a ratio) at another level.
 
         Raises
         ------
         ValueError
-            When it has no standard error to make one from.
+            When its interval doesn't come from the t distribution.
         """
         if self.exact or level == self.level:
             return self
-        if self.se is None or self.df is None:
+        if self.df is None or (self.se is None and self.how != LOG_RATIOS):
             raise ValueError(f"`level`: a {self.how} interval can't be remade at {level}")
+        if self.se is None:
+            from scipy import stats
+
+            old, new = (float(stats.t.ppf(0.5 + x / 2, self.df)) for x in (self.level, level))
+            factor = math.exp(math.log(self.high / self.low) / 2 * new / old)
+            low, high = self.value / factor, self.value * factor
+            return replace(self, low=low, high=high, level=level)
         return _t(self.value, self.se, self.df, self.n, self.how, self.unit, level)
 
     def text(self) -> str:
@@ -168,9 +176,7 @@ def ratio(a: ArrayLike, b: ArrayLike, *, level: float = 0.95, unit: str = "") ->
             raise ValueError(f"`{name}` must be positive for a ratio, got {x.min()}")
     logs = mean(np.log(a / b), level=level)
     value, low, high = (math.exp(x) for x in (logs.value, logs.low, logs.high))
-    return Estimate(
-        value, low, high, level, None, logs.df, logs.n, "t-interval of log ratios", unit
-    )
+    return Estimate(value, low, high, level, None, logs.df, logs.n, LOG_RATIOS, unit)
 
 
 def slope(x: ArrayLike, y: ArrayLike, *, level: float = 0.95, unit: str = "") -> Estimate:

@@ -34,12 +34,14 @@ class Verdict:
         no such distance
     smallest_effect : the smallest effect that this run would have seen with 80% power, for a sign;
         the distance to the bound, for a bound; the half-width, for an equivalence; else None
+    sees : which of these it is, in words
     """
 
     status: Status
     reason: str
     margin: float | None = None
     smallest_effect: float | None = None
+    sees: str = "smallest effect seen"
 
 
 Estimates = Mapping[str, Estimate]
@@ -120,6 +122,8 @@ def sign(name: str, direction: int = 1, *, nothing: float | None = None) -> Rule
             margin = min(margin, nothing - max(-low, high))
         else:
             status, why = Status.INCONCLUSIVE, "the interval covers 0"
+            if nothing is not None:
+                margin = min(margin, max(-low, high) - nothing)
         return Verdict(status, f"{e.text()}: {why}", margin, smallest_effect(e))
 
     return Rule((name,), judge)
@@ -143,7 +147,8 @@ def bound(name: str, *, above: float | None = None, below: float | None = None) 
         else:
             status, why = Status.INCONCLUSIVE, f"the interval covers {limit:g}"
         margin = min(abs(low), abs(high))
-        return Verdict(status, f"{e.text()}: {why}", margin, abs(e.value - limit))
+        sees = "distance to the bound"
+        return Verdict(status, f"{e.text()}: {why}", margin, abs(e.value - limit), sees)
 
     return Rule((name,), judge)
 
@@ -155,15 +160,18 @@ def equivalence(name: str, margin: float) -> Rule:
 
     def judge(estimates: Estimates) -> Verdict:
         e = estimates[name]
-        distance = min(abs(margin - e.high), abs(-margin - e.low))
         if -margin < e.low and e.high < margin:
             status, why = Status.REPRODUCED, f"the interval lies within {margin:g} of 0"
+            distance = min(margin - e.high, e.low + margin)
         elif e.low > margin or e.high < -margin:
             status, why = Status.NOT_REPRODUCED, f"the interval lies further than {margin:g} from 0"
             distance = min(abs(e.low - margin), abs(e.high + margin))
         else:
             status, why = Status.INCONCLUSIVE, f"the interval crosses {margin:g} from 0"
-        return Verdict(status, f"{e.text()}: {why}", distance, (e.high - e.low) / 2)
+            inside = max(e.high - margin, -margin - e.low)
+            distance = min(inside, margin - e.low, margin + e.high)
+        sees = f"with a margin of {margin:g}, half-width of the interval"
+        return Verdict(status, f"{e.text()}: {why}", distance, (e.high - e.low) / 2, sees)
 
     return Rule((name,), judge)
 
@@ -220,16 +228,19 @@ def all_of(*rules: Rule) -> Rule:
 def at_least(k: int, *rules: Rule) -> Rule:
     """Reproduced when at least k parts are; partly when some; not when none can be.
 
-    With m parts and k below m/2, chance alone would too often give k of them: each part is then
-    judged at level 1 - 0.1 k/m, so that the whole stays within 5% (Markov's inequality).
+    With m parts and k below m/2, chance alone would too often give k of them. The hardest null has
+    k - 1 parts that truly hold, so that any one of the other m - k + 1 is enough: each part is then
+    judged at level 1 - 0.1 / (m - k + 1), and the whole stays within 5% (Bonferroni).
     """
     m = len(rules)
     if not 1 <= k <= m:
         raise ValueError(f"`k` must lie in 1..{m}, the number of rules, got {k}")
+    used = {*_names(rules, "needs"), *_names(rules, "optional")}
 
     def judge(estimates: Estimates) -> Verdict:
         if k < m / 2:
-            estimates = {name: e.at(1 - 0.1 * k / m) for name, e in estimates.items()}
+            level = 1 - 0.1 / (m - k + 1)
+            estimates = {name: e.at(level) for name, e in estimates.items() if name in used}
         verdicts = [rule(estimates) for rule in rules]
         kinds = [v.status for v in verdicts]
         held = kinds.count(Status.REPRODUCED)

@@ -114,7 +114,8 @@ def _power(judgement: Judgement) -> str:
     claim = judgement.claim
     paper = _number(claim.effect)
     unit = f" {claim.unit}" if least is not None and claim.unit else ""
-    return f"smallest effect seen {_number(least)}{html.escape(unit)}; the paper's {paper}"
+    sees = judgement.verdict.sees
+    return f"{sees} {_number(least)}{html.escape(unit)}; the paper's {paper}"
 
 
 def table(verdicts: Verdicts) -> str:

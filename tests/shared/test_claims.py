@@ -58,9 +58,22 @@ def test_a_claim_without_its_table_is_not_tested_and_says_why(name) -> None:
     assert j.verdict.reason == "needs a cluster"
 
 
-def test_a_failing_measure_is_named() -> None:
-    with pytest.raises(ValueError, match="measure 'gain' of e1: KeyError: 'x'"):
+def test_a_failing_measure_is_named_with_its_claim() -> None:
+    with pytest.raises(ValueError, match="claim C1: measure 'gain' of e1: KeyError: 'x'"):
         claims.judge([claim()], MEASURES, {"e1": ROWS[["seed"]]}, profile="quick")
+    nan = ROWS.assign(x=float("nan"))
+    with pytest.raises(ValueError, match="claim C1: measure 'gain' of e1: .*must be finite"):
+        claims.judge([claim()], MEASURES, {"e1": nan}, profile="quick")
+
+
+def test_a_failing_rule_is_named_by_its_claim() -> None:
+    def fails(estimates):
+        raise ZeroDivisionError("no pairs")
+
+    with pytest.raises(ValueError, match="claim C1: no pairs"):
+        claims.judge(
+            [claim(rule=claims.custom(("gain",), fails))], MEASURES, {"e1": ROWS}, profile="quick"
+        )
 
 
 @pytest.mark.parametrize(
@@ -158,6 +171,14 @@ def test_the_table_shows_both_runs_and_leads_with_the_full_one() -> None:
     assert "A is better than B &amp; more." in html
     assert "smallest effect seen 0.25 points; the paper's 5" in html
     assert "rule fixed before any run" in html
+
+
+def test_the_table_names_what_a_rule_can_see() -> None:
+    j = judged()
+    told = claims.bound("gain", above=0.25)(j.estimates)
+    html = verdicts.Verdicts("toy", verdicts.lines("toy", [replace(j, verdict=told)]))._repr_html_()
+    assert "distance to the bound 0.75 points; the paper's 5" in html
+    assert "smallest effect" not in html
 
 
 def test_the_table_says_when_no_full_run_or_an_old_one_is_stored() -> None:

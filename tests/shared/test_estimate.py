@@ -103,6 +103,14 @@ def test_a_higher_level_gives_a_wider_interval(x) -> None:
     assert wide.at(0.95).low == pytest.approx(e.low)
 
 
+def test_a_ratio_at_another_level_is_the_interval_of_its_logs() -> None:
+    a, b = np.exp(np.random.default_rng(4).normal(size=(2, 6)))
+    ours = estimate.ratio(a, b).at(0.99)
+    made = estimate.ratio(a, b, level=0.99)
+    assert (ours.value, ours.low, ours.high) == pytest.approx((made.value, made.low, made.high))
+    assert ours.level == 0.99
+
+
 def test_paired_aligns_a_table_by_seed() -> None:
     rows = pd.DataFrame(
         {"seed": [0, 1, 2, 2, 1, 0], "who": list("aaabbb"), "x": [1.0, 2, 3, 3.5, 2.2, 1.1]}

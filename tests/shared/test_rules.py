@@ -54,6 +54,10 @@ def interval(low: float, high: float) -> Estimate:
         (equivalence("x", 5), 6, 8, N, 1),
         (equivalence("x", 5), -8, -6, N, 1),
         (equivalence("x", 5), 3, 6, I, 1),
+        (equivalence("x", 5), 4.75, 8, I, 0.25),  # nearer to lying outside than inside
+        (equivalence("x", 5), -8, -4.75, I, 0.25),
+        (equivalence("x", 5), -6, 7, I, 2),  # both ends would have to come in
+        (sign("x", nothing=5), -5.25, 4, I, 0.25),  # nearer to 'no effect' than to a sign
     ],
 )
 def test_interval_rules_give_each_of_their_verdicts(rule, low, high, status, margin) -> None:
@@ -111,6 +115,13 @@ def test_at_least_counts_the_parts_that_hold(k, kinds, status) -> None:
     assert rule(estimates).status is status
 
 
+def test_at_least_takes_ratios_and_leaves_alone_what_it_does_not_ask_for() -> None:
+    estimates = {f"x{i}": estimate.ratio([2, 2.1, 1.9], [1, 1, 1]) for i in range(3)}
+    beside = {"share": estimate.wilson(3, 9)}  # a Wilson interval has no other level
+    rule = at_least(1, *(bound(f"x{i}", above=1) for i in range(3)))
+    assert rule(estimates | beside).status is R
+
+
 def test_custom_rules_see_optional_estimates_too() -> None:
     rule = custom(("a",), lambda e: Verdict(R, f"{len(e)}"), optional=("b",))
     assert rule({"a": KINDS[R], "b": KINDS[R]}).reason == "2"
@@ -160,6 +171,10 @@ def rate(rule, n: int, means: list[float], seed: int) -> float:
         (at_least(2, *(sign(f"x{i}") for i in range(3))), [0.0] * 3),
         (at_least(1, *(sign(f"x{i}") for i in range(4))), [0.0] * 4),
         (at_least(2, *(sign(f"x{i}") for i in range(6))), [0.0] * 6),
+        # The hardest null of k of m: k - 1 parts hold beyond doubt, the others are at their edge.
+        (at_least(2, *(sign(f"x{i}") for i in range(3))), [99.0] + [0.0] * 2),
+        (at_least(2, *(sign(f"x{i}") for i in range(6))), [99.0] + [0.0] * 5),
+        (at_least(3, *(sign(f"x{i}") for i in range(8))), [99.0] * 2 + [0.0] * 6),
     ],
 )
 def test_at_the_edge_of_its_null_a_rule_is_rarely_satisfied(rule, means, n) -> None:
@@ -185,7 +200,12 @@ def test_smallest_effect_needs_a_standard_error() -> None:
 
 def test_bounds_and_equivalences_say_how_far_and_how_wide() -> None:
     assert bound("x", above=1)({"x": interval(2, 4)}).smallest_effect == pytest.approx(2)
-    assert equivalence("x", 5)({"x": interval(-1, 3)}).smallest_effect == pytest.approx(2)
+    assert "distance to the bound" in bound("x", above=1)({"x": interval(2, 4)}).sees
+    within = equivalence("x", 5)({"x": interval(-1, 3)})
+    assert within.smallest_effect == pytest.approx(2)
+    assert "margin of 5" in within.sees
+    assert "half-width" in within.sees
+    assert sign("x")({"x": interval(1, 3)}).sees == "smallest effect seen"
 
 
 @pytest.mark.parametrize(
