@@ -98,6 +98,14 @@ def test_c1_needs_all_gains_and_all_peaks(gain, peak, expected) -> None:
     assert status("C1", {"e1": e1}) is expected
 
 
+def test_c1_refuses_a_gain_that_is_not_a_number() -> None:
+    e1 = pd.DataFrame(
+        {"coupling": "orthodox", "u": 0.9, "gain": [1.0, 0.5], "measured": [1.0, np.nan]}
+    )
+    with pytest.raises(ValueError, match="claim C1: measure 'gain_error'.*nan"):
+        status("C1", {"e1": e1})
+
+
 @pytest.mark.parametrize("expected", [R, I, N])
 def test_c2_is_the_sign_of_standard_minus_ema(expected) -> None:
     e2 = three("fashion", EMA=0.0, Standard=SIGNS[expected], FSGDM=0.0)
@@ -129,6 +137,19 @@ def test_c2_and_c6_say_what_tuning_does(tuned, words) -> None:
     assert words in judged("C2", tables).comment
     assert words in judged("C6", tables).comment
     assert judged("C2", {"e2": tables["e2"]}).comment == ""
+
+
+def test_c6_blames_the_learning_rate_for_no_effect_that_is_not_there() -> None:
+    e4 = pd.concat(
+        [
+            runs(optimizer=o, lr=0.1, phase="final", shift=0, wobble=o == "FSGDM")
+            for o in ("EMA", "Standard", "FSGDM")
+        ]
+    )
+    level = judged("C6", {"e2": three("fashion", EMA=0, Standard=0, FSGDM=0), "e4": e4})
+    assert level.verdict.status is I
+    assert "tuned for each, the interval covers 0, too." in level.comment
+    assert "an effect of the learning rate" not in level.comment
 
 
 @pytest.mark.parametrize(("rate", "said"), [(1.0, True), (0.1, False)])

@@ -24,6 +24,7 @@ from reprise.estimate import Estimate, exact, paired
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import ArrayLike
 
     Tables = Mapping[str, pd.DataFrame]
     Estimates = Mapping[str, Estimate]
@@ -155,21 +156,27 @@ def _arms(a: str, b: str) -> Callable[[Tables], Estimate]:
     return lambda tables: paired(_final(tables["b1"]), "points", "arm", a, b, unit=POINTS)
 
 
+def _largest(errors: ArrayLike) -> float:
+    """Return the largest; nan where one is, which pandas' own maximum would pass over."""
+    return float(np.max(np.asarray(errors, dtype=float)))
+
+
 def _largest_error(tables: Tables) -> Estimate:
     e1 = tables["e1"]
-    return exact((np.abs(e1["measured"] - e1["gain"]) / e1["gain"]).max())
+    return exact(_largest(np.abs(e1["measured"] - e1["gain"]) / e1["gain"]))
 
 
 def _peaks(tables: Tables) -> Estimate:
     """Return the largest relative error of the predicted peaks, 1 or 1 / (1 - |u|)."""
-    peaks = tables["e1"].groupby(["coupling", "u"])["measured"].max().reset_index()
+    groups = tables["e1"].groupby(["coupling", "u"])["measured"]
+    peaks = groups.agg(_largest).reset_index()
     size = peaks["u"].abs()
     predicted = np.where(peaks["coupling"] == "orthodox", 1.0, 1 / (1 - size))
-    return exact(np.abs(peaks["measured"] / predicted - 1).max())
+    return exact(_largest(np.abs(peaks["measured"] / predicted - 1)))
 
 
 def _stages(tables: Tables) -> Estimate:
-    return exact(tables["e0"]["difference"].max())
+    return exact(_largest(tables["e0"]["difference"]))
 
 
 def cell_means(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -301,13 +308,18 @@ MEASURES = {
 # --- rules -----------------------------------------------------------------------------------
 
 
-def _comment_tuned(what: str) -> Callable[[Estimates, Verdict], str]:
+def _comment_tuned(what: str, equal: str | None = None) -> Callable[[Estimates, Verdict], str]:
+    """Say what tuning leaves; where the `equal` rates show no effect, there is none to explain."""
+
     def comment(estimates: Estimates, verdict: Verdict) -> str:
         tuned = estimates.get(what)
         if tuned is None:
             return ""
         start = "With the learning rate tuned for each, the interval"
         if tuned.low <= 0 <= tuned.high:
+            same = estimates[equal] if equal else None
+            if same is not None and same.low <= 0 <= same.high:
+                return f"{start} covers 0, too."
             return f"{start} covers 0: an effect of the learning rate."
         side = "above" if tuned.low > 0 else "below"
         return f"{start} lies {side} 0."
@@ -354,7 +366,7 @@ def _comment_three(estimates: Estimates, verdict: Verdict) -> str:
     """Return what C6 could have seen, and its likely reason."""
     fashion = estimates[DATA[0]]
     least = smallest_effect(fashion)
-    parts = [_comment_tuned("fsgdm_standard_tuned")(estimates, verdict)]
+    parts = [_comment_tuned("fsgdm_standard_tuned", DATA[0])(estimates, verdict)]
     if verdict.status is not Status.REPRODUCED:
         seen = "would have been seen" if least < RELEASED_GAIN else "could have been missed"
         parts.append(
