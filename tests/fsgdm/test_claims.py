@@ -9,7 +9,9 @@ import pandas as pd
 import pytest
 
 from reprise import claims as shared
+from reprise import estimate
 from reprise.claims import Status
+from reprise.estimate import Estimate
 from reprise.fsgdm import claims
 from reprise.fsgdm.experiments.configs import configs
 
@@ -185,7 +187,7 @@ def test_c4_says_whether_another_system_is_worse_still(others, words) -> None:
 @pytest.mark.parametrize(
     ("shift", "spread", "words"),
     [
-        (0.0, 1.0, ("would have been seen", "the filter is not what matters")),
+        (0.0, 1.0, ("would have been seen", "can't be told apart")),
         (0.05, 1.0, ("would have been seen", "is ahead of the fixed one")),
         (-0.05, 1.0, ("would have been seen", "is behind the fixed one")),
         (0.0, 9.0, ("could have been missed",)),
@@ -233,7 +235,73 @@ def test_c5_compares_with_the_best_other_gain_system(expected, rival) -> None:
     e3 = study(LPG_rising_0p01=SIGNS[expected], **(others | {rival: 0.0}), LP_fixed_0p9=0.3)
     found = judged("C5", {"e3": e3})
     assert found.verdict.status is expected
-    assert found.comment == "Compared with 3 other decoupled systems."
+    assert "The best of 3 other decoupled systems" in found.comment
+    assert ("don't tell us why" in found.comment) is (expected is not R)
+
+
+def test_c5_counts_only_what_its_rule_chooses_among_and_says_what_is_missing() -> None:
+    systems = ["LPG_fixed_0p9", "LPG_fixed_0p3", "LPG_falling_0p01", "LP_fixed_0p9"]
+    e3 = study(LPG_rising_0p01=0.0, **dict.fromkeys(systems, -0.2))
+    comment = judged("C5", {"e3": e3}).comment
+    assert "The best of 2 other" in comment
+    assert "no decoupled high-pass" in comment
+
+
+def test_the_plain_net_stands_beside_c3_c4_and_c5() -> None:
+    names = ("LP_rising_0p01", "LP_falling_0p01", "LP_fixed_0p9", "HP_fixed_0p9")
+    names += ("LPG_rising_0p01", "LPG_fixed_0p9")
+    record = study(**dict.fromkeys(names, 0.0))
+    shifts = dict.fromkeys(names, 0.0) | {"LP_rising_0p01": 0.05, "HP_fixed_0p9": -0.2}
+    plain = study(**shifts).assign(net="vgg_mini")
+    e4 = pd.concat(
+        runs(optimizer=o, lr=lr, phase="final", shift=0, wobble=o == "EMA")
+        for o, lr in (("EMA", 1.0), ("Standard", 0.1), ("FSGDM", 0.1))
+    )
+    tables = {"e3": pd.concat([record, plain]), "e4": e4}
+    c3 = judged("C3", tables)
+    assert c3.verdict.status is I
+    assert c3.estimates["rising_falling_plain"].value == pytest.approx(5)
+    assert "the plain net's interval lies in the paper's direction" in c3.comment
+    assert judged("C4", tables).estimates["low_high_plain"].value == pytest.approx(20)
+    assert judged("C5", tables).estimates["rising_gain_plain"].value == pytest.approx(0)
+
+
+@pytest.mark.parametrize(("ema", "said"), [(1.0, True), (0.3, False)])
+def test_c2_says_when_its_tuned_line_compares_a_method_with_itself(ema, said) -> None:
+    e4 = pd.concat(
+        runs(optimizer=o, lr=lr, phase="final", shift=0, wobble=o == "EMA")
+        for o, lr in (("EMA", ema), ("Standard", 0.1), ("FSGDM", 0.1))
+    )
+    e2 = three("fashion", EMA=0, Standard=0.05, FSGDM=0.1)
+    assert ("rounding errors" in judged("C2", {"e2": e2, "e4": e4}).comment) is said
+
+
+@pytest.mark.parametrize(("lr", "said"), [(0.3, True), (0.03, False)])
+def test_c9_says_when_a_rate_is_the_largest_of_its_grid(lr, said) -> None:
+    e7 = pd.concat(
+        pd.DataFrame({"optimizer": o, "phase": p, "lr": x, "seed": range(5), "last_return": NOISE})
+        for o, p, x in (
+            ("FSGDM", "final", lr),
+            ("Standard", "final", 0.03),
+            ("FSGDM", "tune", 0.3),
+            ("Standard", "tune", 0.3),
+        )
+    )
+    e7.loc[e7["optimizer"] == "Standard", "last_return"] = 0.0
+    assert ("Of the 2 momentum methods 1 chose" in judged("C9", {"e7": e7}).comment) is said
+
+
+@pytest.mark.parametrize(
+    ("rho", "hits", "expected"),
+    [(0.6, 4, R), (0.6, 3, P), (0.4, 4, P), (0.4, 3, I)],
+)
+def test_c7_needs_four_of_six_cells(rho, hits, expected) -> None:
+    estimates = {
+        "stages": estimate.exact(0.0),
+        "map_correlation": Estimate(0.8, rho, 0.9, n=3, how="bootstrap"),
+        "cells_at_the_thumb": estimate.exact(hits),
+    }
+    assert claims.judge_plane(estimates).status is expected
 
 
 @pytest.mark.parametrize(
@@ -349,7 +417,13 @@ def test_c8_needs_both_nets(lstm, transformer, expected) -> None:
 def test_c9_is_the_sign_of_the_difference_of_returns(expected) -> None:
     e7 = pd.concat(
         pd.DataFrame(
-            {"optimizer": o, "phase": "final", "seed": range(5), "last_return": r + n * NOISE}
+            {
+                "optimizer": o,
+                "phase": "final",
+                "lr": 0.03,
+                "seed": range(5),
+                "last_return": r + n * NOISE,
+            }
         )
         for o, r, n in (("FSGDM", SIGNS[expected], 1), ("Standard", 0, 0), ("Adam", 9, 0))
     )

@@ -38,7 +38,7 @@ def test_stages_do_not_know_how_long_training_takes(sigma) -> None:
     # Proposition 1.
     k = np.arange(301)
     u = fsgdm_u(k * (sigma // 300), 0.033, sigma, 300)
-    np.testing.assert_allclose(u, k / (k + 0.033 * 300), atol=1e-15)
+    np.testing.assert_allclose(u, k / (k + 0.033 * 300), rtol=0, atol=1e-15)
 
 
 def test_more_stages_than_asked_when_sigma_is_no_multiple() -> None:
