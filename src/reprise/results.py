@@ -13,7 +13,7 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from importlib.resources import files
 from pathlib import Path
 from types import ModuleType
@@ -49,15 +49,20 @@ class Table:
 
     @property
     def seeds(self) -> int | None:
-        """How many seeds it rests on; None where there is no table."""
-        return None if self.missing else int(self.entry["n_seeds"])
+        """How many seeds judge; those that only tune don't count. None without a table."""
+        if self.missing:
+            return None
+        if "phase" in self.rows and "seed" in self.rows:
+            final = self.rows.loc[self.rows["phase"] == "final", "seed"]
+            return int(final.nunique()) or int(self.entry["n_seeds"])
+        return int(self.entry["n_seeds"])
 
     @property
     def label(self) -> str:
         """Say in a few words which run this is: "quick run, 5 seeds"."""
         if self.missing:
             return f"{self.profile} run: not yet"
-        seeds = self.entry["n_seeds"]
+        seeds = self.seeds
         tail = f", {seeds} seeds" if seeds > 1 else ""
         if self.origin == "fresh":
             return f"{self.profile} run{tail}"
@@ -246,6 +251,18 @@ class Run:
         self.tables: dict[str, Table] = {}
         self._entries: dict[str, object] = {}
 
+    @cached_property
+    def changed(self) -> bool:
+        """Whether the parameters are not the chapter's own: then what is live leads."""
+        from reprise.pipeline import book  # only here: reading a profile is the pipeline's job
+
+        own = book.chapter(paths.root(), self.slug).configs(self.profile)
+
+        def values(configs: Mapping[str, object]) -> dict[str, object]:
+            return {name: provenance.config_values(config) for name, config in configs.items()}
+
+        return values(own) != values(self.configs)
+
     def run(self, experiment: str) -> Table:
         """Run an experiment of this profile and store its table in this run's folder.
 
@@ -305,10 +322,10 @@ class Run:
 
     def shown(self, experiment: str) -> Table:
         """Return the table that a figure shows: the stored full one when today's code would make
-        it, else this run's.
+        it, else this run's; always this run's when its parameters were changed.
         """
         live = self.tables.get(experiment) or self.run(experiment)
-        if self.profile == "full":
+        if self.profile == "full" or (self.changed and not live.missing):
             return live
         full = self.stored(experiment)
         return full if not full.missing and (full.current or live.missing) else live
@@ -349,7 +366,7 @@ class Run:
             for j in judged
         }
         by_id = {j.claim.id: j for j in judged}
-        return Verdicts(self.slug, lines(self.slug, live, by_id, current))
+        return Verdicts(self.slug, lines(self.slug, live, by_id, current, live_leads=self.changed))
 
 
 def open(slug: str, *, profile: str, configs: Mapping[str, object]) -> Run:

@@ -32,6 +32,7 @@ class Line:
     live: Judgement
     stored: Judgement | None = None
     current: bool = True  # today's code and configs would make the stored tables
+    live_leads: bool = False  # the live run has changed parameters: it is what one wants to see
 
     @property
     def claim(self) -> Claim:
@@ -41,7 +42,7 @@ class Line:
     @property
     def head(self) -> Judgement:
         """Whose verdict leads."""
-        return headline(self.live, self.stored, current=self.current)
+        return headline(self.live, self.stored, current=self.current and not self.live_leads)
 
     @property
     def runs(self) -> list[tuple[str, Judgement]]:
@@ -223,7 +224,12 @@ def lines(
     live: Sequence[Judgement],
     stored: Mapping[str, Judgement] | None = None,
     current: Mapping[str, bool] | None = None,
+    *,
+    live_leads: bool = False,
 ) -> list[Line]:
     """Join the live judgements with the stored ones by claim."""
     stored, current = stored or {}, current or {}
-    return [Line(slug, j, stored.get(j.claim.id), current.get(j.claim.id, True)) for j in live]
+    return [
+        Line(slug, j, stored.get(j.claim.id), current.get(j.claim.id, True), live_leads)
+        for j in live
+    ]

@@ -223,3 +223,27 @@ def test_speed_gives_ratios_and_the_growth_exponent() -> None:
     assert "to the power 1.20" in summaries.speed_sentence(rows)
     assert summaries.speed(None) is None
     assert "not been timed" in summaries.speed_sentence(None)
+
+
+def test_white_noise_is_the_reference_of_the_spectra() -> None:
+    assert pytest.approx(96.643, abs=1e-3) == summaries.WHITE
+
+
+def test_the_tuning_sentence_gives_the_budget_and_names_who_has_none() -> None:
+    rows = pd.DataFrame(
+        [
+            {"optimizer": o, "phase": p, "lr": lr, "seed": seed}
+            for o, p, lr, seeds in (
+                ("A", "tune", 0.1, [99]),
+                ("A", "tune", 0.03, [99]),
+                ("A", "final", 0.1, [0, 1]),
+                ("Adam", "final", 3e-4, [0, 1]),
+            )
+            for seed in seeds
+        ]
+    )
+    text = summaries.tuning_sentence(rows, "Agents")
+    assert text.startswith("Agents: A choose from the learning rates 0.03, 0.1 with 1 tuning seed")
+    assert "run on 2 seeds" in text
+    assert "Adam is not tuned: it runs at its usual 0.0003" in text
+    assert summaries.tuning_sentence(None, "Agents") == ""

@@ -218,3 +218,10 @@ def test_the_bar_counts_the_leading_verdicts() -> None:
 def test_links_are_written_as_sphinx_writes_ids() -> None:
     made = verdicts.Verdicts("two_words", verdicts.lines("two_words", [judged()]))
     assert 'href="#two-words-c1"' in made._repr_html_()
+
+
+def test_a_run_with_changed_parameters_leads() -> None:
+    stored = {"C1": judged(Status.REPRODUCED, "full")}
+    (line,) = verdicts.lines("toy", [judged(Status.PARTLY)], stored, {"C1": True}, live_leads=True)
+    assert line.head.profile == "quick"
+    assert [label for label, _ in line.runs] == ["quick", "full"]

@@ -169,3 +169,18 @@ def test_a_table_must_have_just_the_declared_columns_and_distinct_keys(table, me
 def test_unknown_profile_is_refused() -> None:
     with pytest.raises(ValueError, match="must be 'quick' or 'full', got 'fast'"):
         results.open("toy", profile="fast", configs={})
+
+
+@pytest.mark.parametrize(
+    ("rows", "seeds", "label"),
+    [
+        ({"seed": [0, 1, 2]}, 3, "quick run, 3 seeds"),
+        ({"seed": [9, 0, 1], "phase": ["tune", "final", "final"]}, 2, "quick run, 2 seeds"),
+        ({"seed": [9], "phase": ["tune"]}, 3, "quick run, 3 seeds"),
+    ],
+)
+def test_seeds_that_only_tune_do_not_count(rows, seeds, label) -> None:
+    table = results.Table("e1", "quick", "fresh", pd.DataFrame(rows), {"n_seeds": 3})
+    assert table.seeds == seeds
+    assert table.label == label
+    assert results.Table("e1", "full", "not yet").seeds is None

@@ -12,12 +12,15 @@ import numpy as np
 import pandas as pd
 
 from reprise import estimate
+from reprise.fsgdm.filters import half_power_frequency
 
 if TYPE_CHECKING:
     from reprise.estimate import Estimate
 
 POINTS = "points"
 SETS = {"fashion": "Fashion-MNIST", "mnist": "MNIST", "digits": "digits"}
+# White noise has its power spread evenly over [0, pi]: its share above that frequency, per cent.
+WHITE = 100 * (1 - half_power_frequency(0.9) / np.pi)
 PARTS = ("early", "middle", "late")
 
 
@@ -74,7 +77,7 @@ def study(rows: pd.DataFrame | None) -> pd.DataFrame | None:
     """Return the systems of e3: net, family, sequence, value, mean, low, high, n, chosen.
 
     `chosen` marks the value of best mean validation accuracy among those of its net, family and
-    sequence; of fixed sequences u = 0.9, as the rules say.
+    sequence; of fixed sequences u = 0.9 (C5 alone lets the fixed HPG choose).
     """
     if rows is None:
         return None
@@ -333,16 +336,20 @@ def spectrum_sentence(rows: pd.DataFrame | None) -> str:
             f"- {optimizer}-SGDM".replace("FSGDM-SGDM", "FSGDM")
             + f": of the power, the share above the half-power frequency is {listed}.{tail}"
         )
+    found.append(f"- White noise, with all frequencies alike, has {WHITE:.1f} % there.")
     return "\n".join(found)
 
 
 def spectra_title(rows: pd.DataFrame | None) -> str | None:
-    """Return how much of the power of Standard-SGDM's gradients is fast (b2)."""
+    """Return how the gradients' share of fast power compares with that of white noise (b2)."""
     table = shares(rows)
     if table is None:
         return None
     low, high = table["mean"].min(), table["mean"].max()
-    return f"{low:.0f} to {high:.0f} % of the power is faster than u = 0.9 lets through"
+    return (
+        f"Above the half-power frequency: {low:.0f} to {high:.0f} % of the gradients' power, "
+        f"{WHITE:.1f} % of white noise"
+    )
 
 
 def exact_sentence(e0: pd.DataFrame | None, e1: pd.DataFrame | None) -> str:
@@ -405,3 +412,28 @@ def speed_sentence(rows: pd.DataFrame | None) -> str:
         f"Over the three largest single tensors our time grows as the number of parameters to the "
         f"power {exponent:.2f}."
     )
+
+
+def tuning_sentence(rows: pd.DataFrame | None, what: str) -> str:
+    """Return the tuning budget that a table with a tuning phase shows, in words.
+
+    Parameters
+    ----------
+    rows : the table of e4, e6 or e7
+    what : of which, such as "The language models"
+    """
+    if rows is None:
+        return ""
+    tune, final = rows[rows["phase"] == "tune"], rows[rows["phase"] == "final"]
+    rates = ", ".join(f"{lr:g}" for lr in sorted(tune["lr"].unique()))
+    tuned = tune["optimizer"].unique()
+    rest = [name for name in final["optimizer"].unique() if name not in set(tuned)]
+    n = tune["seed"].nunique()
+    text = (
+        f"{what}: {', '.join(tuned)} choose from the learning rates {rates} with {n} tuning "
+        f"{'seed' if n == 1 else 'seeds'}, then run on {final['seed'].nunique()} seeds."
+    )
+    for name in rest:
+        lr = final.loc[final["optimizer"] == name, "lr"].iloc[0]
+        text += f" {name} is not tuned: it runs at its usual {lr:g}, for orientation only."
+    return text
