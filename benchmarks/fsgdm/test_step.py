@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import fsgdm as released
 import pytest
 import torch
 
+from reprise.fsgdm.experiments import b3
 from reprise.fsgdm.nets import resnet8
-from reprise.fsgdm.optim import FSGDM
 
 SIZES = {
     "resnet8, width 8": lambda: [p.shape for p in resnet8(8).parameters()],
@@ -15,13 +14,7 @@ SIZES = {
     "one tensor of a million": lambda: [(1_000_000,)],
     "one tensor of ten millions": lambda: [(10_000_000,)],
 }
-ROLES = {
-    "ours": lambda p: FSGDM(p, 1e-6, sigma=117_000, n_stages=300, weight_decay=5e-4),
-    "peer:fsgdm 1.0": lambda p: released.FSGDM(p, lr=1e-6),
-    "peer:torch SGD": lambda p: torch.optim.SGD(
-        p, 1e-6, momentum=0.9, weight_decay=5e-4, foreach=True
-    ),
-}
+ROLES = ("ours", *(f"peer:{role}" for role in b3.ROLES if role != "ours"))
 
 
 @pytest.mark.parametrize("kind", SIZES)
@@ -35,7 +28,7 @@ def test_step(benchmark, role: str, kind: str) -> None:
         p.grad = torch.randn(shape, generator=generator)
         params.append(p)
     before = [p.detach().clone() for p in params]
-    optimizer = ROLES[role](params)
+    optimizer = b3.optimizer(role.removeprefix("peer:"), params)
     optimizer.step()
     benchmark.group = f"fsgdm: a step on {kind}"
     benchmark.extra_info.update(role=role, size=sum(p.numel() for p in params))

@@ -174,8 +174,7 @@ def three(rows: pd.DataFrame | None):
 
 def study(rows: pd.DataFrame | None):
     frame = summaries.study(rows)
-    n = 1 if frame is None else frame.net.nunique()
-    fig, axes = style.figure(height=figures.study_height(frame), ncols=n + 1, sharey=True)
+    fig, axes = style.figure(**figures.study_shape(frame))
     figures.study(frame, axes, title=summaries.study_title(rows))
     return fig
 

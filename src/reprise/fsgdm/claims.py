@@ -88,8 +88,10 @@ def _tuned(a: str, b: str) -> Callable[[Tables], Estimate | None]:
     return compute
 
 
-def chosen(rows: pd.DataFrame, family: str, sequence: str, net: str = "resnet8") -> pd.DataFrame:
-    """Return a net's runs of the setting of best mean validation accuracy.
+def candidates(
+    rows: pd.DataFrame, family: str, sequence: str, net: str = "resnet8"
+) -> pd.DataFrame:
+    """Return a net's runs of all settings among which validation chooses.
 
     Parameters
     ----------
@@ -101,6 +103,12 @@ def chosen(rows: pd.DataFrame, family: str, sequence: str, net: str = "resnet8")
     runs = runs[(runs["net"] == net) & (runs["family"] == family) & (runs["sequence"] == sequence)]
     if sequence == "fixed" and family != "HPG":
         return runs[np.isclose(runs["value"], 0.9)]
+    return runs
+
+
+def chosen(rows: pd.DataFrame, family: str, sequence: str, net: str = "resnet8") -> pd.DataFrame:
+    """Return the runs of the candidate of best mean validation accuracy (see `candidates`)."""
+    runs = candidates(rows, family, sequence, net)
     if runs.empty:
         return runs
     best = runs.groupby("value")["validation"].mean().idxmax()
@@ -128,15 +136,9 @@ def _study(
 
 def _rivals(tables: Tables) -> Estimate:
     """Return how many systems C5's rule chooses among, of those that the table holds."""
-    e3 = _final(tables["e3"])
-    e3 = e3[e3["net"] == "resnet8"]
-    pool = set()
-    for family, sequence in OTHERS_OF_LPG:
-        own = e3[(e3["family"] == family) & (e3["sequence"] == sequence)]
-        if (family, sequence) == ("LPG", "fixed"):
-            own = own[np.isclose(own["value"], 0.9)]
-        pool |= {(family, sequence, value) for value in own["value"]}
-    return exact(len(pool))
+    return exact(
+        sum(candidates(tables["e3"], *other)["value"].nunique() for other in OTHERS_OF_LPG)
+    )
 
 
 def _high_passes(tables: Tables) -> Estimate:
@@ -161,14 +163,15 @@ def _best_rate(optimizer: str) -> Callable[[Tables], Estimate]:
     return compute
 
 
-def _largest_rate(experiment: str, names: tuple[str, ...]) -> Callable[[Tables], Estimate]:
-    """Count the optimizers whose best learning rate is the largest of their grid."""
+def _largest_rate(experiment: str, *by: str) -> Callable[[Tables], Estimate]:
+    """Count the tuned conditions whose best learning rate is the largest of the grid."""
 
     def compute(tables: Tables) -> Estimate:
-        rows = tables[experiment][tables[experiment]["optimizer"].isin(names)]
-        largest = rows.loc[rows["phase"] == "tune", "lr"].max()
-        final = rows[rows["phase"] == "final"].drop_duplicates("optimizer")
-        return exact((final["lr"] == largest).sum(), n=len(final))
+        rows = tables[experiment]
+        tune = rows[rows["phase"] == "tune"]
+        final = rows[(rows["phase"] == "final") & rows["optimizer"].isin(tune["optimizer"])]
+        best = final.drop_duplicates(list(by))["lr"]
+        return exact((best == tune["lr"].max()).sum(), n=len(best))
 
     return compute
 
@@ -208,12 +211,18 @@ def cell_means(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
     }
 
 
+def _maps(tables: Tables) -> list[pd.DataFrame] | None:
+    """Return the two whole maps of e5 that C7 is judged by; None where they aren't there."""
+    maps = list(cell_means(tables["e5"]).values())
+    return maps if len(maps) == 2 and maps[0].shape[1] >= 25 else None
+
+
 def _rank_correlation(tables: Tables) -> Estimate | None:
     """Return Spearman's correlation of the two maps of means; the bootstrap is over seeds."""
     from scipy import stats
 
-    maps = list(cell_means(tables["e5"]).values())
-    if len(maps) != 2 or maps[0].shape[1] < 25:
+    maps = _maps(tables)
+    if maps is None:
         return None
     value = stats.spearmanr(maps[0].mean(), maps[1].mean()).statistic
     rng = np.random.default_rng(0)
@@ -233,8 +242,8 @@ def _rank_correlation(tables: Tables) -> Estimate | None:
 
 def _cells_at_the_thumb(tables: Tables) -> Estimate | None:
     """Return how many of the best 6 cells, by mean rank over the maps, follow the rule of thumb."""
-    maps = list(cell_means(tables["e5"]).values())
-    if len(maps) != 2 or maps[0].shape[1] < 25:
+    maps = _maps(tables)
+    if maps is None:
         return None
     ranks = sum(m.mean().rank(ascending=False) for m in maps)
     best = ranks.sort_values(kind="stable").index[:6]
@@ -249,13 +258,6 @@ def _bits(net: str) -> Callable[[Tables], Estimate | None]:
         return paired(runs, "bits", "optimizer", "Standard", "FSGDM", unit="bits per character")
 
     return compute
-
-
-def _at_the_edge(tables: Tables) -> Estimate:
-    """Return how many pairs of net and optimizer chose the largest learning rate of e6's grid."""
-    runs = tables["e6"]
-    final = runs[runs["phase"] == "final"].drop_duplicates(["net", "optimizer"])
-    return exact((final["lr"] == runs["lr"].max()).sum(), n=len(final))
 
 
 def _returns(tables: Tables) -> Estimate:
@@ -328,7 +330,7 @@ MEASURES = {
     "standard_rate": Measure(("e4",), _best_rate("Standard"), "Standard's best learning rate"),
     "edge_pendulum": Measure(
         ("e7",),
-        _largest_rate("e7", ("FSGDM", "Standard")),
+        _largest_rate("e7", "optimizer"),
         "momentum methods at the largest learning rate of the grid",
     ),
     "same_rate": Measure(
@@ -343,7 +345,11 @@ MEASURES = {
     ),
     "bits_lstm": Measure(("e6",), _bits("lstm"), "Standard − FSGDM, LSTM"),
     "bits_transformer": Measure(("e6",), _bits("transformer"), "Standard − FSGDM, Transformer"),
-    "edge": Measure(("e6",), _at_the_edge, "pairs at the largest learning rate of the grid"),
+    "edge": Measure(
+        ("e6",),
+        _largest_rate("e6", "net", "optimizer"),
+        "pairs at the largest learning rate of the grid",
+    ),
     "returns": Measure(("e7",), _returns, "FSGDM − Standard, last 20 training episodes"),
 }
 
@@ -382,15 +388,19 @@ def _comment_coupling(estimates: Estimates, verdict: Verdict) -> str:
     )
 
 
-def _comment_pendulum(estimates: Estimates, verdict: Verdict) -> str:
-    """Return C9's caveat: is the grid of learning rates wide enough?"""
-    edge = estimates.get("edge_pendulum")
-    if edge is None or not edge.value:
-        return ""
-    return (
-        f"Of the {edge.n} momentum methods {edge.value:.0f} chose the largest learning rate of "
-        "the grid, so that a wider grid might still move them."
-    )
+def _comment_edge(name: str, what: str) -> Callable[[Estimates, Verdict], str]:
+    """Say how many best learning rates are the largest of their grid: is it wide enough?"""
+
+    def comment(estimates: Estimates, verdict: Verdict) -> str:
+        edge = estimates.get(name)
+        if edge is None or not edge.value:
+            return ""
+        return (
+            f"Of the {edge.n} {what} {edge.value:.0f} chose the largest learning rate of the grid, "
+            "so that a wider grid might still move them."
+        )
+
+    return comment
 
 
 def _comment_sequence(estimates: Estimates, verdict: Verdict) -> str:
@@ -452,17 +462,6 @@ def _comment_three(estimates: Estimates, verdict: Verdict) -> str:
             side = "ahead of" if same.low > 0 else "behind"
             parts.append(f"{start} is {side} the fixed one; see Beyond the paper.")
     return " ".join(part for part in parts if part)
-
-
-def _comment_language(estimates: Estimates, verdict: Verdict) -> str:
-    """Return C8's caveat: is the grid of learning rates wide enough?"""
-    edge = estimates.get("edge")
-    if edge is None or not edge.value:
-        return ""
-    return (
-        f"Of the {edge.n} pairs of net and optimizer {edge.value:.0f} chose the largest learning "
-        "rate of the grid, so that a wider grid might still move them."
-    )
 
 
 def _comment_plane(estimates: Estimates, verdict: Verdict) -> str:
@@ -636,7 +635,7 @@ CLAIMS = [
         fixed="after a pilot",
         unit="bits per character",
         beside=("edge",),
-        comment=_comment_language,
+        comment=_comment_edge("edge", "pairs of net and optimizer"),
         untested=FULL_ONLY,
     ),
     Claim(
@@ -648,7 +647,7 @@ CLAIMS = [
         fixed="before any run",
         unit="return",
         beside=("edge_pendulum",),
-        comment=_comment_pendulum,
+        comment=_comment_edge("edge_pendulum", "momentum methods"),
         untested=FULL_ONLY,
     ),
 ]

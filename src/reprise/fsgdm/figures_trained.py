@@ -166,7 +166,7 @@ def _losses(ax: Axes, curves: pd.DataFrame, names: Sequence[str]) -> None:
     ax.set_ylabel("training loss\n(lower is better)")
 
 
-def study_height(study: pd.DataFrame | None) -> float:
+def _study_height(study: pd.DataFrame | None) -> float:
     """Return the height in inches at which the rows of `study` can be read."""
     if study is None:
         return 1.1
@@ -177,7 +177,7 @@ def study_height(study: pd.DataFrame | None) -> float:
 def study_shape(study: pd.DataFrame | None) -> dict[str, object]:
     """Return height and columns of `style.figure` for `study`: a plot a net, one for the paper."""
     nets = 1 if study is None else study["net"].nunique()
-    return {"height": study_height(study), "ncols": nets + 1, "sharey": True}
+    return {"height": _study_height(study), "ncols": nets + 1, "sharey": True}
 
 
 def plane_shape(plane: pd.DataFrame | None) -> dict[str, object]:
