@@ -163,12 +163,14 @@ def _best_rate(optimizer: str) -> Callable[[Tables], Estimate]:
     return compute
 
 
-def _largest_rate(experiment: str, *by: str) -> Callable[[Tables], Estimate]:
+def _largest_rate(experiment: str, *by: str) -> Callable[[Tables], Estimate | None]:
     """Count the tuned conditions whose best learning rate is the largest of the grid."""
 
-    def compute(tables: Tables) -> Estimate:
+    def compute(tables: Tables) -> Estimate | None:
         rows = tables[experiment]
         tune = rows[rows["phase"] == "tune"]
+        if tune.empty:
+            return None
         final = rows[(rows["phase"] == "final") & rows["optimizer"].isin(tune["optimizer"])]
         best = final.drop_duplicates(list(by))["lr"]
         return exact((best == tune["lr"].max()).sum(), n=len(best))
