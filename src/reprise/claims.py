@@ -45,8 +45,10 @@ __all__ = [
     "exact",
     "headline",
     "judge",
+    "outcome",
     "sign",
     "smallest_effect",
+    "stated",
 ]
 
 PARTS = (
@@ -288,26 +290,34 @@ def document(
         "profile": profile,
         "date": date,
         "digests": dict(sorted(digests.items())),
-        "claims": [
-            {
-                "id": j.claim.id,
-                "claim": j.claim.text,
-                "paper": {
-                    "value": j.claim.paper,
-                    "where": j.claim.where,
-                    "effect": j.claim.effect,
-                    "unit": j.claim.unit,
-                },
-                "fixed": j.claim.fixed,
-                "estimates": {
-                    name: {"label": j.labels.get(name, name), **dataclasses.asdict(e)}
-                    for name, e in j.estimates.items()
-                },
-                "smallest_effect": j.verdict.smallest_effect,
-                "margin": j.verdict.margin,
-                "verdict": str(j.verdict.status),
-                "reason": j.verdict.reason,
-            }
-            for j in judgements
-        ],
+        "claims": [{**stated(j.claim), **outcome(j)} for j in judgements],
+    }
+
+
+def stated(claim: Claim) -> dict[str, object]:
+    """Return what the paper says, as `claims.json` and `verdicts.json` hold it."""
+    return {
+        "id": claim.id,
+        "claim": claim.text,
+        "paper": {
+            "value": claim.paper,
+            "where": claim.where,
+            "effect": claim.effect,
+            "unit": claim.unit,
+        },
+        "fixed": claim.fixed,
+    }
+
+
+def outcome(judgement: Judgement) -> dict[str, object]:
+    """Return what a run says of a claim, as `claims.json` and `verdicts.json` hold it."""
+    return {
+        "estimates": {
+            name: {"label": judgement.labels.get(name, name), **dataclasses.asdict(estimate)}
+            for name, estimate in judgement.estimates.items()
+        },
+        "smallest_effect": judgement.verdict.smallest_effect,
+        "margin": judgement.verdict.margin,
+        "verdict": str(judgement.verdict.status),
+        "reason": judgement.verdict.reason,
     }

@@ -20,8 +20,7 @@ from types import ModuleType
 
 import pandas as pd
 
-from reprise import claims, paths, provenance, sweep
-from reprise.verdicts import Verdicts, lines
+from reprise import claims, paths, provenance, sweep, verdicts
 
 SCHEMA = 1
 PARQUET_ABOVE = 1_000_000  # bytes of CSV
@@ -92,10 +91,14 @@ def write_json(path: Path, value: object) -> None:
     write_bytes(path, (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode())
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=8)
 def schema(name: str) -> dict[str, object]:
-    """Return the JSON schema of "run" or "claims"."""
-    return json.loads(files("reprise").joinpath("schemas", f"{name}.schema.json").read_text())
+    """Return the JSON schema of "run", "claims", "verdicts" or "book"."""
+    folder = files("reprise").joinpath("schemas")
+    found, common = (
+        json.loads(folder.joinpath(f"{part}.schema.json").read_text()) for part in (name, "common")
+    )
+    return {**found, "$defs": {**common, **found.get("$defs", {})}}
 
 
 def read_json(path: Path, kind: str) -> dict[str, object]:
@@ -125,7 +128,7 @@ def read_json(path: Path, kind: str) -> dict[str, object]:
     return value
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=8)
 def _validator(kind: str) -> Callable[[object], object]:
     import fastjsonschema
 
@@ -330,8 +333,10 @@ class Run:
         full = self.stored(experiment)
         return full if not full.missing and (full.current or live.missing) else live
 
-    def verdicts(self, paper: ModuleType) -> Verdicts:
-        """Judge all claims by this run's tables and by the stored full ones; write `claims.json`.
+    def verdicts(self, paper: ModuleType) -> verdicts.Verdicts:
+        """Judge all claims by this run's tables and by the stored full ones.
+
+        `claims.json` holds what this run says, `verdicts.json` both and which of them leads.
 
         Parameters
         ----------
@@ -351,12 +356,20 @@ class Run:
             self.folder / "claims.json",
             claims.document(self.slug, live, profile=self.profile, digests=digests, date=now()),
         )
+        found = self._beside_the_stored(paper, live, experiments)
+        write_json(self.folder / "verdicts.json", verdicts.document(found, self.profile, now()))
+        return found
+
+    def _beside_the_stored(
+        self, paper: ModuleType, live: list[claims.Judgement], experiments: set[str]
+    ) -> verdicts.Verdicts:
+        """Return the live judgements joined with those of the stored full tables."""
         if self.profile == "full":
-            return Verdicts(self.slug, lines(self.slug, live))
+            return verdicts.Verdicts(self.slug, verdicts.lines(self.slug, live))
         full = {name: stored(self.slug, name) for name in experiments}
         full = {name: table for name, table in full.items() if not table.missing}
         if not full:
-            return Verdicts(self.slug, lines(self.slug, live), full_pending=True)
+            return verdicts.Verdicts(self.slug, verdicts.lines(self.slug, live), full_pending=True)
         rows = {name: table.rows for name, table in full.items()}
         judged = claims.judge(paper.CLAIMS, paper.MEASURES, rows, profile="full")
         current = {
@@ -366,7 +379,10 @@ class Run:
             for j in judged
         }
         by_id = {j.claim.id: j for j in judged}
-        return Verdicts(self.slug, lines(self.slug, live, by_id, current, live_leads=self.changed))
+        return verdicts.Verdicts(
+            self.slug,
+            verdicts.lines(self.slug, live, by_id, current, live_leads=self.changed),
+        )
 
 
 def open(slug: str, *, profile: str, configs: Mapping[str, object]) -> Run:

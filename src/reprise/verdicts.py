@@ -6,7 +6,7 @@ import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from reprise.claims import Claim, Judgement, Status, headline
+from reprise.claims import Claim, Judgement, Status, headline, outcome, stated
 
 MARKS = {
     Status.REPRODUCED: "●",
@@ -233,3 +233,35 @@ def lines(
         Line(slug, j, stored.get(j.claim.id), current.get(j.claim.id, True), live_leads)
         for j in live
     ]
+
+
+def document(verdicts: Verdicts, profile: str, date: str) -> dict[str, object]:
+    """Return what `verdicts.json` holds: each claim as its page shows it, the leading run first.
+
+    Parameters
+    ----------
+    profile : of the run whose page it is
+    date : UTC, ISO 8601
+    """
+    return {
+        "schema": 1,
+        "slug": verdicts.slug,
+        "profile": profile,
+        "date": date,
+        "claims": [
+            {
+                **stated(line.claim),
+                "runs": [
+                    {
+                        "profile": judgement.profile,
+                        "current": judgement is line.live or line.current,
+                        "decides": [*judgement.claim.rule.needs, *judgement.claim.rule.optional],
+                        "sees": judgement.verdict.sees,
+                        **outcome(judgement),
+                    }
+                    for _, judgement in line.runs
+                ],
+            }
+            for line in verdicts.lines
+        ],
+    }
