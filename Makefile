@@ -7,7 +7,7 @@ export C P E WHY PART TITLE  # the recipes read them as shell variables, so that
 need-C = @test -n "$$C" || { echo "which chapter? make $@ C=fsgdm" >&2; exit 2; }
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book test lint chapter try full verify accept status lab new bench serve assets clean
+.PHONY: help setup book pdf test lint chapter try full verify accept status lab new bench serve assets clean
 
 help:  ## list these commands
 	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
@@ -17,6 +17,9 @@ setup:  ## create .venv and install the requirements under the lock (the others 
 
 book: setup  ## make the book: run stale chapters (quick), leave the site in _build/html
 	@$(REPRISE) book
+
+pdf: setup  ## make the book and print it to _build/reprise.pdf (needs Chromium)
+	@$(REPRISE) pdf
 
 test: setup lint  ## lint and unit tests
 	@$(REPRISE) assets --fetch --for tests

@@ -90,7 +90,7 @@ class Verdicts:
         return text(self)
 
 
-def _number(x: float | None) -> str:
+def number(x: float | None) -> str:
     return "n/a" if x is None else f"{x:.2g}"
 
 
@@ -113,10 +113,10 @@ def _power(judgement: Judgement) -> str:
     if judgement.verdict.status is Status.NOT_TESTED:
         return ""
     claim = judgement.claim
-    paper = _number(claim.effect)
+    paper = number(claim.effect)
     unit = f" {claim.unit}" if least is not None and claim.unit else ""
     sees = judgement.verdict.sees
-    return f"{sees} {_number(least)}{html.escape(unit)}; the paper's {paper}"
+    return f"{sees} {number(least)}{html.escape(unit)}; the paper's {paper}"
 
 
 def table(verdicts: Verdicts) -> str:

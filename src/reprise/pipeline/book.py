@@ -176,21 +176,41 @@ def _cells(text: str) -> tuple[tuple[str, dict[str, object]], ...]:
 
 
 def toc(root: Path) -> list[str]:
-    """Return the documents of `_toc.yml` in order."""
+    """Return the documents of `_toc.yml` in order, the front page first."""
+    return list(documents(contents(root)))
+
+
+def contents(root: Path) -> object:
+    """Return what `_toc.yml` holds.
+
+    Raises
+    ------
+    UserError
+        When it isn't there or isn't YAML.
+    """
     try:
-        tree = yaml.safe_load((root / "_toc.yml").read_text())
+        return yaml.safe_load((root / "_toc.yml").read_text())
     except OSError as error:
         raise UserError(f"_toc.yml: {error.strerror}") from None
     except yaml.YAMLError as error:
         raise UserError(f"_toc.yml is not YAML: {_one(error)}") from None
-    return list(documents(tree))
+
+
+def repository(root: Path) -> dict[str, str]:
+    """Return `url` and `branch` of the repository as `_config.yml` has them; both may be ""."""
+    try:
+        found = (yaml.safe_load((root / "_config.yml").read_text()) or {}).get("repository") or {}
+    except (OSError, yaml.YAMLError, AttributeError):
+        found = {}
+    return {name: str(found.get(name) or "") for name in ("url", "branch")}
 
 
 def documents(node: object) -> Iterable[str]:
     """Yield the files that a parsed table of contents names, in order."""
     if isinstance(node, dict):
-        if "file" in node:
-            yield str(node["file"])
+        for key in ("root", "file"):
+            if key in node:
+                yield str(node[key])
         for value in node.values():
             yield from documents(value)
     elif isinstance(node, list):

@@ -92,6 +92,16 @@ def book(
 
 
 @app.command()
+def pdf() -> None:
+    """Make the book, and print it to _build/reprise.pdf with Chromium."""
+    from reprise.pipeline import pdf as pdf_module
+    from reprise.pipeline import runner
+
+    _done(runner.make_book(_root()))
+    pdf_module.make(_root())
+
+
+@app.command()
 def run(
     slugs: Slugs,
     fresh: Annotated[bool, typer.Option(help="Also when nothing has changed.")] = False,

@@ -72,9 +72,9 @@ def build(root: Path, *, strict: bool = True, tell: Callable[[str], None] = prin
 def digests(root: Path) -> dict[str, str]:
     """Return digests of the site's settings and of its pages."""
     own = Path(__file__)
-    settings = [root / "_config.yml", root / "_toc.yml", root / "requirements.lock", own]
-    settings += sorted((root / "src" / "reprise").glob("sphinx*.py"))
     stage = root / "_build" / "stage"
+    settings = [root / "_config.yml", stage / "_toc.yml", root / "requirements.lock", own]
+    settings += sorted((root / "src" / "reprise").glob("sphinx*.py"))
     files = sorted(p for p in stage.rglob("*") if p.is_file())
     static = [p for p in files if "_static" in p.parts]
     return {
@@ -191,7 +191,8 @@ def main(argv: list[str] | None = None) -> int:
         strict = ["-W", "--keep-going"] if given.strict else ["--keep-going"]
         # The table of contents by its full path: a relative one is looked up in the stage.
         words = ["build", str(build_folder / "stage"), "--config", str(root / "_config.yml")]
-        words += ["--toc", str(root / "_toc.yml"), "--path-output", str(build_folder / "site")]
+        words += ["--toc", str(build_folder / "stage" / "_toc.yml")]
+        words += ["--path-output", str(build_folder / "site")]
         try:
             jupyter_book([*words, *strict, "-n"], standalone_mode=False)
         except SystemExit as stop:

@@ -74,9 +74,9 @@ def hide(text: str, places: Iterable[str]) -> str:
     return text
 
 
-def figures(cell: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield how each figure of a cell was made, as `style.show` notes it in the metadata."""
+def figures(cell: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """Yield how each figure of a cell was made, as `style.show` notes it, and the SVG itself."""
     for output in cell.get("outputs", []):
         made = (output.get("metadata") or {}).get("reprise")
         if isinstance(made, Mapping) and made.get("made_by"):
-            yield made
+            yield made, _joined((output.get("data") or {}).get("image/svg+xml", ""))

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from reprise.pipeline.book import Chapter
 
@@ -93,19 +94,29 @@ def with_banner(cells: list[Any], text: str) -> list[Any]:
 # --- below the figures and at the end ----------------------------------------------------------
 
 
-def made_by(made: Mapping[str, Any]) -> Any:
-    """Return the small text below a figure: function, parameters, seeds, seconds."""
-    parts = [f"Made by <code>{html.escape(str(made['made_by']))}</code>"]
+def made_by(made: Mapping[str, Any], figure: str = "") -> Any:
+    """Return the small text below a figure: function (a link), parameters, seeds, seconds, SVG.
+
+    Parameters
+    ----------
+    made : as `style.show` notes it
+    figure : where the SVG is in the site, relative to the front page
+    """
+    first = f"How this was made: {{py:obj}}`~{made['made_by']}`"
+    parts = []
     given = made.get("parameters")
     if isinstance(given, Mapping):
         given = ", ".join(f"{name} = {_short(value)}" for name, value in given.items())
     if given:
-        parts.append(f"with {html.escape(str(given))}")
+        parts.append(f"with {_verbatim(str(given))}")
     if (seeds := made.get("seeds")) not in (None, "", 0):
         parts.append(html.escape(_seeds(seeds) if isinstance(seeds, int) else str(seeds)))
     if isinstance(seconds := made.get("seconds"), (int, float)):
         parts.append(f"{seconds:.3g} s")
-    return markdown(f'<p class="made-by">{", ".join(parts)}.</p>')
+    text = ", ".join([f"{first} {parts[0]}" if given else first, *parts[bool(given) :]]) + "."
+    if figure:
+        text += f' <a href="../{html.escape(figure)}" download>Download the figure</a> (SVG).'
+    return markdown(f"::::{{div}} made-by\n{text}\n::::")
 
 
 def _seeds(n: int) -> str:
@@ -164,6 +175,44 @@ def footer(record: Mapping[str, Any], tables: Mapping[str, Any]) -> Any:
 def _seconds(record: Mapping[str, Any], name: str) -> str:
     value = record.get(name)
     return f"{value:.3g} s" if isinstance(value, (int, float)) else "?"
+
+
+def take_along(
+    item: Chapter, tables: Mapping[str, Mapping[str, Any]], repository: Mapping[str, Any]
+) -> Any:
+    """Return what can be downloaded of a chapter, and where its code is.
+
+    Parameters
+    ----------
+    item : the chapter
+    tables : profile -> `run.json` of the tables that the site holds
+    repository : `url` and `branch`; without a URL there is no link to Binder
+    """
+    slug = item.slug
+    lines = [
+        f'**Notebook**: <a href="../_sources/book/{slug}.ipynb" download>with its outputs</a>; '
+        f"its source is `book/{slug}.md`",
+    ]
+    for profile, run in tables.items():
+        entries = run.get("experiments") or {}
+        names = sorted(entries, key=lambda name: (name[0] != "e", name))
+        at = f"../tables/{slug}/{profile}"
+        links = [
+            f'<a href="{at}/{html.escape(str(entries[name]["file"]))}" download>{name}</a>'
+            for name in names
+        ]
+        verdicts = f'<a href="{at}/claims.json" download>verdicts</a>'
+        lines.append(f"**Tables of the {profile} run**: {', '.join([*links, verdicts])}")
+    lines.append(f"**Code**: {{py:mod}}`reprise.{slug}`, `pip install -e .` in a clone")
+    if url := str(repository.get("url") or "").rstrip("/"):
+        branch = repository.get("branch") or "main"
+        target = f"https://mybinder.org/v2/git/{quote(url, safe='')}/{branch}"
+        lines.append(
+            f"**Run it**: [on Binder]({target}?urlpath=lab/tree/book/{slug}.md), in a browser, "
+            "with nothing to install"
+        )
+    text = "\n".join(f"- {line}" for line in lines)
+    return markdown(f"## Take it with you\n\n{text}")
 
 
 # --- a page without a run -----------------------------------------------------------------------

@@ -14,15 +14,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from reprise import paths
 from reprise.closure import digest_of, file_digest, source_digest
 from reprise.pipeline import book, digests, outputs, pages
 from reprise.pipeline.book import Chapter, UserError
 from reprise.pipeline.kernel import is_injected, number
 from reprise.pipeline.places import Places, describe, intact, places, read, read_failure
+from reprise.pipeline.site import blocks, documents
+from reprise.pipeline.site.catalog import Catalog, gather
 
 Kind = Literal["current", "failed", "missing asset", "earlier"]
 # What makes a page beside its inputs: when this changes, all are staged again.
 OWN = ("stage.py", "pages.py", "outputs.py")
+FRONT = Path("book/index.md")  # the front page
 
 
 class Refused(Exception):
@@ -45,8 +49,10 @@ class Page:
 
     def inputs(self) -> Iterator[Path]:
         """Yield the files that the page is made of; some may not be there."""
-        at = self.places
+        at, root = self.places, self.chapter.root
         yield from (self.chapter.source, at.notebook, at.record, at.tables / "run.json")
+        # What can be downloaded, and the address of the repository.
+        yield from (pages.stored_folders(self.chapter)[0] / "run.json", root / "_config.yml")
         if not intact(at):
             yield from (path / "claims.json" for path in pages.stored_folders(self.chapter))
 
@@ -89,9 +95,11 @@ def stage(
                 write_if_different(path, text.encode())
             continue
         write_if_different(path, text.encode())
+        write_figures(target, item, json.loads(text)["cells"])
         now[item.slug] = [key, _digest(path)]
     kept = {target / "book" / f"{item.slug}.ipynb" for item in chapters}
-    kept |= copy_pages(root, target, {item.slug for item in chapters})
+    kept |= {path for item in chapters for path in figures(target, item)}
+    kept |= whole_book(root, target, chapters, profile)
     remove_others(target, kept)
     write_if_different(memory, json.dumps(now, indent=1).encode())
     return troubles
@@ -146,9 +154,12 @@ def notebook(page: Page) -> str:
         cells = run.cells
     if found := outputs.leaks(cells, outputs.private_places(item.root)):
         raise Refused(f"cell {number(cells, found[0])}: its output names {found[1]}")
-    cells = [part for cell in cells for part in with_notes(cell)]
+    cells = [part for cell in cells for part in with_notes(cell, item)]
     if page.kind != "current":
         cells = pages.with_banner(cells, pages.banner(page.kind, page.message, record))
+    full = read(paths.stored() / item.slug / "full" / "run.json")
+    held = {name: run for name, run in (("full", full), (page.profile, tables)) if run}
+    cells.append(pages.take_along(item, held, book.repository(item.root)))
     if record:
         cells.append(pages.footer(record, tables))
     return pages.write(_clean(cells, run.metadata))
@@ -195,12 +206,16 @@ def _code(cell: Any) -> str:
         return cell.source  # a line magic
 
 
-def with_notes(cell: Any) -> list[Any]:
+def with_notes(cell: Any, item: Chapter) -> list[Any]:
     """Return a cell, followed by how its figures were made."""
     hidden = {"remove-cell", "remove-output", "remove_cell", "remove_output"}
     if cell.cell_type != "code" or hidden & set(cell.metadata.get("tags", [])):
         return [cell]
-    return [cell, *(pages.made_by(made) for made in outputs.figures(cell))]
+    slug = item.slug
+    return [
+        cell,
+        *(pages.made_by(made, figure_url(slug, made)) for made, _ in outputs.figures(cell)),
+    ]
 
 
 def _clean(cells: list[Any], metadata: Mapping[str, Any]) -> dict[str, Any]:
@@ -216,14 +231,56 @@ def _clean(cells: list[Any], metadata: Mapping[str, Any]) -> dict[str, Any]:
 # --- files ------------------------------------------------------------------------------------
 
 
-def copy_pages(root: Path, target: Path, slugs: set[str]) -> set[Path]:
-    """Copy pages without code, the bibliography and static files; return the copies.
+def figure_url(slug: str, made: Mapping[str, Any]) -> str:
+    """Return where a figure's SVG is in the site, relative to the front page."""
+    return f"figures/{slug}/{made['figure']}.svg"
+
+
+def figures(target: Path, item: Chapter) -> list[Path]:
+    """Return a chapter's figures that are staged to be downloaded."""
+    return sorted((target / documents.EXTRA / "figures" / item.slug).glob("*.svg"))
+
+
+def write_figures(target: Path, item: Chapter, cells: Iterable[Mapping[str, Any]]) -> None:
+    """Stage a page's figures under their names; those that it no longer has go."""
+    before = set(figures(target, item))
+    for cell in cells:
+        for made, svg in outputs.figures(cell):
+            if svg:
+                path = target / documents.EXTRA / figure_url(item.slug, made)
+                write_if_different(path, svg.encode())
+                before.discard(path)
+    for path in before:
+        path.unlink()
+
+
+def whole_book(root: Path, target: Path, chapters: list[Chapter], profile: str) -> set[Path]:
+    """Stage the pages without code and what is made from all chapters; return the files."""
+    catalog = gather(root, chapters, profile)
+    catalog = catalog.with_figures(
+        {item.slug: [path.stem for path in figures(target, item)] for item in chapters}
+    )
+    kept = copy_pages(root, target, catalog)
+    for name, text in documents.documents(catalog).items():
+        write_if_different(target / name, text.encode())
+        kept.add(target / name)
+    for name, path in documents.files(catalog).items():
+        write_if_different(target / name, path.read_bytes())
+        kept.add(target / name)
+    return kept
+
+
+def copy_pages(root: Path, target: Path, catalog: Catalog) -> set[Path]:
+    """Copy pages without code, their blocks made, the bibliography and static files.
+
+    `book/index.md` becomes the site's front page when `_toc.yml` has `root: index`.
 
     Raises
     ------
     UserError
-        When a page of `_toc.yml` has code cells but is no chapter.
+        When a page of `_toc.yml` has code cells but is no chapter, or asks for an unknown block.
     """
+    slugs = {entry.slug for entry in catalog.entries}
     listed = set(book.toc(root))
     kept = set()
     for path in sorted((root / "book").rglob("*")):
@@ -231,14 +288,19 @@ def copy_pages(root: Path, target: Path, slugs: set[str]) -> set[Path]:
         hidden = any(part.startswith(".") for part in inner.parts)
         if hidden or not path.is_file() or inner.parts[1] == "profiles" or path.suffix == ".ipynb":
             continue
+        data = path.read_bytes()
         if path.suffix == ".md":
             if inner.parent == Path("book") and path.stem in slugs:
                 continue
-            if next(iter(book.code_cells(path.read_text())), None):
+            text = data.decode()
+            if next(iter(book.code_cells(text)), None):
                 if inner.with_suffix("").as_posix() in listed:
                     raise UserError(f"{inner} has code cells, but there is no package for it")
                 continue  # a chapter that isn't in the book yet
-        write_if_different(target / inner, path.read_bytes())
+            if inner == FRONT and "index" in listed:
+                inner = Path(FRONT.name)
+            data = blocks.fill(text, catalog, inner.as_posix()).encode()
+        write_if_different(target / inner, data)
         kept.add(target / inner)
     return kept
 

@@ -1,0 +1,1 @@
+"""What is made of all chapters together: front page, scorecard, parts, reference, downloads."""
