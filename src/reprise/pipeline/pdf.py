@@ -16,6 +16,8 @@ FOOTER = (
     '<div style="font-size: 8px; width: 100%; text-align: center; color: #5b6169">'
     '<span class="pageNumber"></span></div>'
 )
+# The module of its command line can't be run with -m.
+ENTRY = "from jupyter_book.cli.main import main; main()"
 MARGINS = {"top": "16mm", "bottom": "16mm", "left": "14mm", "right": "14mm"}
 
 
@@ -73,7 +75,7 @@ def join(root: Path) -> Path:
     env["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([str(root / "src"), *before]))
     with log.open("w") as said:
         done = subprocess.run(
-            [sys.executable, "-m", "jupyter_book.cli.main", *words, "--builder", "singlehtml"],
+            [sys.executable, "-c", ENTRY, *words, "--builder", "singlehtml"],
             cwd=root,
             env=env,
             stdin=subprocess.DEVNULL,
