@@ -108,15 +108,13 @@ def _measured(judgement: Judgement) -> str:
 
 
 def _power(judgement: Judgement) -> str:
-    """Return what effect the run would have seen, beside the paper's."""
-    least = judgement.verdict.smallest_effect
-    if judgement.verdict.status is Status.NOT_TESTED:
+    """Return what effect the run would have seen, beside the paper's where it states one."""
+    verdict, claim = judgement.verdict, judgement.claim
+    if verdict.status is Status.NOT_TESTED or verdict.smallest_effect is None:
         return ""
-    claim = judgement.claim
-    paper = number(claim.effect)
-    unit = f" {claim.unit}" if least is not None and claim.unit else ""
-    sees = judgement.verdict.sees
-    return f"{sees} {number(least)}{html.escape(unit)}; the paper's {paper}"
+    unit = f" {html.escape(claim.unit)}" if claim.unit else ""
+    paper = "" if claim.effect is None else f"; the paper's {number(claim.effect)}"
+    return f"{verdict.sees} {number(verdict.smallest_effect)}{unit}{paper}"
 
 
 def table(verdicts: Verdicts) -> str:
@@ -130,7 +128,8 @@ def table(verdicts: Verdicts) -> str:
                 what = f"<em>not tested</em>: {html.escape(judgement.verdict.reason)}"
             else:
                 what = _measured(judgement)
-                what += f'<br><span class="reprise-small">{_power(judgement)}</span>'
+                if power := _power(judgement):
+                    what += f'<br><span class="reprise-small">{power}</span>'
             cells.append(f'<p><span class="reprise-run">{label}</span> {what}</p>')
         also = "".join(
             f'<span class="reprise-small">{label}: {judgement.verdict.status}</span>'
