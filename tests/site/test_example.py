@@ -12,7 +12,7 @@ from reprise.rules import Status
 
 @pytest.mark.parametrize(
     ("case", "status"),
-    zip(example.CASES, (Status.INCONCLUSIVE, Status.REPRODUCED, Status.NOT_REPRODUCED)),
+    [*zip(example.CASES, (Status.INCONCLUSIVE, Status.REPRODUCED, Status.NOT_REPRODUCED))],
 )
 def test_each_case_shows_another_verdict(case, status):
     n_seeds, gain = example.CASES[case]
