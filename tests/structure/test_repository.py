@@ -74,7 +74,8 @@ def test_no_expression_of_a_run_ends_in_a_shell(path):
 def test_workflows_use_targets_and_files_that_exist(path):
     text = path.read_text()
     used = set(re.findall(r"\bmake ([a-z]+)", text))
-    assert used and used <= TARGETS
+    assert used
+    assert used <= TARGETS
     for name in re.findall(r"(?:hashFiles\('|python3 )([\w./-]+)", text):
         assert (ROOT / name).is_file(), name
 
@@ -116,10 +117,10 @@ def claims(**verdicts):
 @pytest.mark.parametrize(
     ("before", "after", "found"),
     [
-        (dict(C1="reproduced"), dict(C1="reproduced"), []),
-        (dict(C1="reproduced"), dict(C1="partly"), [("C1", "reproduced", "partly", "C1 | why")]),
-        ({}, dict(C10="partly"), [("C10", "no verdict", "partly", "C10 | why")]),
-        (dict(C2="partly"), {}, [("C2", "partly", "no verdict", "")]),
+        ({"C1": "reproduced"}, {"C1": "reproduced"}, []),
+        ({"C1": "reproduced"}, {"C1": "partly"}, [("C1", "reproduced", "partly", "C1 | why")]),
+        ({}, {"C10": "partly"}, [("C10", "no verdict", "partly", "C10 | why")]),
+        ({"C2": "partly"}, {}, [("C2", "partly", "no verdict", "")]),
     ],
     ids=["same", "moved", "new", "gone"],
 )
