@@ -239,6 +239,12 @@ class Mini:
         assert old in text, f"{old!r} is not in {name}"
         self.path(name).write_text(text.replace(old, new, 1))
 
+    def item(self, slug: str):
+        """Return a chapter."""
+        from reprise.pipeline import book
+
+        return book.chapter(self.root, slug)
+
     def record(self, slug: str) -> Mapping[str, object]:
         """Return the record of a chapter's last good quick run."""
         return json.loads(self.run_file(f"{slug}.json").read_text())

@@ -24,7 +24,9 @@ def reprise(*words: str, **env: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_commands_are_those_of_the_readme():
-    wanted = "list book run full try status verify accept new claims assets bench lab serve clean"
+    wanted = (
+        "list book pdf run full try status verify accept new claims assets bench lab serve clean"
+    )
     assert set(COMMANDS) == set(wanted.split())
 
 

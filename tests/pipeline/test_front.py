@@ -10,9 +10,16 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
+
+from reprise.claims import PARTS
 
 SOURCES = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
+
+
+def is_chapter(path: Path) -> bool:
+    return "kernelspec:" in path.read_text()[:400]
 
 
 class Front:
@@ -58,11 +65,13 @@ def front(tmp_path) -> Front:
     shutil.copytree(SOURCES / "src" / "reprise", root / "src" / "reprise", ignore=leave)
     for name in ("pyproject.toml", "requirements.lock", ".gitignore", "_config.yml"):
         shutil.copy(SOURCES / name, root)
-    (root / "book").mkdir()
-    for name in ("intro.md", "references.bib"):
-        shutil.copy(SOURCES / "book" / name, root / "book")
-    shutil.copytree(SOURCES / "book" / "_static", root / "book" / "_static")
-    (root / "_toc.yml").write_text("format: jb-book\nroot: book/intro\n")
+    own = [path.name for path in (SOURCES / "book").glob("*.md") if is_chapter(path)]
+    shutil.copytree(
+        SOURCES / "book", root / "book", ignore=shutil.ignore_patterns(*own, "profiles")
+    )
+    toc = yaml.safe_load((SOURCES / "_toc.yml").read_text())
+    toc["parts"] = [part for part in toc["parts"] if part["caption"] not in PARTS]
+    (root / "_toc.yml").write_text(yaml.safe_dump(toc, sort_keys=False))
     made = Front(root, tmp_path / "cache")
     made("git", "init", "-q")
     made.reprise("new", "toy", "--part", "privacy", "--title", "Toy")

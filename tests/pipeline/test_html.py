@@ -110,7 +110,7 @@ def test_a_failing_chapter_is_shown_by_its_last_good_page_or_a_stub(mini):
 def small(tmp_path, monkeypatch) -> SimpleNamespace:
     """A stage, and a builder that writes the site that `files` says, and a log."""
     root = tmp_path / "r"
-    for name in ("_config.yml", "_toc.yml", "_build/stage/book/x.ipynb"):
+    for name in ("_config.yml", "_build/stage/_toc.yml", "_build/stage/book/x.ipynb"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(name)
     state = SimpleNamespace(root=root, files={"index.html": "one"}, log="", code=0, built=[])
@@ -143,7 +143,8 @@ def test_nothing_is_built_twice(small):
 
 
 @pytest.mark.parametrize(
-    "name", ["_config.yml", "_toc.yml", "_build/stage/book/x.ipynb", "_build/stage/new.md"]
+    "name",
+    ["_config.yml", "_build/stage/_toc.yml", "_build/stage/book/x.ipynb", "_build/stage/new.md"],
 )
 def test_any_change_is_built(small, name):
     build(small)
@@ -182,7 +183,7 @@ build finished with problems, 1 warning (with warnings treated as errors).
 def test_warnings_are_shown_and_keep_the_last_good_site_when_strict(small, strict):
     build(small)
     small.log, small.code, small.files = LOG, 1, {"index.html": "two"}
-    (small.root / "_toc.yml").write_text("changed")
+    (small.root / "_build/stage/_toc.yml").write_text("changed")
     good, lines = build(small, strict=strict)
     assert not good
     assert lines[0] == "  book/x.ipynb:3: WARNING: undefined label: 'y' [ref.ref]"

@@ -175,6 +175,22 @@ def test_chapters_of_every_part_land_in_the_books_order():
     assert all(len(v) == 1 for k, v in found.items() if k != "Privacy")
 
 
+@pytest.mark.parametrize("part", scaffold.PARTS)
+def test_a_new_part_stands_between_the_front_and_the_back_matter(part):
+    book = ["The book", *scaffold.LAST]
+    text = "format: jb-book\nroot: index\nparts:\n" + "".join(
+        f"- caption: {name}\n  chapters:\n  - file: book/{n}\n" for n, name in enumerate(book)
+    )
+    assert list(parts(scaffold.add_to_toc(text, "x", part))) == ["The book", part, *scaffold.LAST]
+
+
+def test_a_part_of_the_real_contents_stands_before_the_guide():
+    text = (ROOT / "_toc.yml").read_text()
+    captions = list(parts(scaffold.add_to_toc(text, "x_y", "Reinforcement learning")))
+    assert captions[0] == "The book"
+    assert captions[-3:] == ["Reinforcement learning", "Guide", "Reference"]
+
+
 def test_a_toc_of_another_layout_is_left_alone(repository):
     text = "root: book/intro\nparts: [{caption: Privacy, chapters: [{file: book/one}]}]\n"
     (repository / "_toc.yml").write_text(text)

@@ -90,23 +90,25 @@ def test_the_injected_cell_is_hidden(mini):
 def test_a_figure_says_how_it_was_made(mini):
     staged(mini)
     cells = page(mini).cells
-    (at,) = [n for n, cell in enumerate(cells) if 'class="made-by"' in cell.source]
+    (at,) = [n for n, cell in enumerate(cells) if "{div} made-by" in cell.source]
     assert cells[at].source == (
-        '<p class="made-by">Made by <code>reprise.gamma.dots.Dot</code>, with r = 4, 2 seeds, '
-        "0.25 s.</p>"
+        "::::{div} made-by\nHow this was made: {py:obj}`~reprise.gamma.dots.Dot` with `r = 4`, "
+        '2 seeds, 0.25 s. <a href="../figures/gamma/dot.svg" download>Download the figure</a> '
+        "(SVG).\n::::"
     )
     assert "Dot()" in cells[at - 1].source
     hidden = nbformat.v4.new_code_cell("x", outputs=cells[at - 1].outputs)
     hidden.metadata["tags"] = ["remove-output"]
-    assert len(stage.with_notes(hidden)) == 1
+    assert len(stage.with_notes(hidden, mini.item("gamma"))) == 1
     hidden.metadata["tags"] = ["hide-input"]
-    assert len(stage.with_notes(hidden)) == 2
+    assert len(stage.with_notes(hidden, mini.item("gamma"))) == 2
 
 
 def test_what_is_said_of_a_figure_is_escaped():
-    cell = pages.made_by({"made_by": "a.<b>", "parameters": {"x": "<script>", "c": 0.1 + 0.2}})
-    assert "<script>" not in cell.source
-    assert "c = 0.3" in cell.source
+    given = {"x": "<script>", "y": "`", "c": 0.1 + 0.2}
+    cell = pages.made_by({"made_by": "a.b", "parameters": given, "seeds": "<i>"})
+    assert "`` x = <script>, y = `, c = 0.3 ``" in cell.source  # as code, whatever is in it
+    assert "<i>" not in cell.source
     assert ", 1 seed." in pages.made_by({"made_by": "a.b", "seeds": 1}).source
 
 

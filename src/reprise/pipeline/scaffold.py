@@ -35,6 +35,7 @@ FILES = {
     "benchmarks/@SLUG@/test_speed.py": "test_speed.py.txt",
     "data/results/@SLUG@/.gitkeep": "",
 }
+LAST = ("Guide", "Reference")  # what stands after the parts in `_toc.yml`
 ROOMS = ("src/reprise/@SLUG@", "tests/@SLUG@", "benchmarks/@SLUG@", "data/results/@SLUG@")
 
 
@@ -146,7 +147,7 @@ def add_to_toc(text: str, slug: str, part: str) -> str:
         files = [n for n in range(captions[part], end) if lines[n].startswith("  - file:")]
         lines.insert((max(files) if files else captions[part] + 1) + 1, entry)
     elif any(line.rstrip() == "parts:" for line in lines):
-        after = [captions[p] for p in PARTS[PARTS.index(part) :] if p in captions]
+        after = [captions[p] for p in (*PARTS[PARTS.index(part) :], *LAST) if p in captions]
         place = min(after, default=len(lines))
         lines[place:place] = block
     else:
