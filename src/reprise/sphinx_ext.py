@@ -93,6 +93,19 @@ def leave_out_scripts(
     context["script_files"] = list(kept.values())
 
 
+def refer_exactly(app: Any, doctree: Any) -> None:
+    """Let a type in a signature refer to what it names, not to any object of that name.
+
+    Sphinx takes the presence of the mark for its value, and then looks for a name like `Config` in
+    every module: of two papers with a class of that name it finds both, and complains.
+    """
+    from sphinx.addnodes import pending_xref
+
+    for node in doctree.findall(pending_xref):
+        if node.get("refspecific") is False:
+            del node["refspecific"]
+
+
 def _descriptions(app: Any) -> dict[str, str]:
     """Return document -> one sentence, as staging has left them."""
     if not hasattr(app, "_reprise_descriptions"):
@@ -109,6 +122,7 @@ def _text(markup: str) -> str:
 def setup(app: Any) -> dict[str, bool]:
     """Connect to Sphinx, before the theme makes its buttons (its own priority is 500)."""
     app.connect("config-inited", set_links, priority=900)
+    app.connect("doctree-read", refer_exactly)
     app.connect("html-page-context", edit_the_source, priority=100)
     app.connect("html-page-context", add_head, priority=600)
     app.connect("html-page-context", leave_out_scripts, priority=900)

@@ -106,7 +106,7 @@ def _page(title: str, intro: str, listed: str, src: Path, modules: Iterable[Path
 @lru_cache(maxsize=512)
 def _module(path: Path, name: str, digest: str) -> str:
     """Return a module's section; "" where nothing in it is public."""
-    tree = ast.parse(path.read_text())
+    tree = qualified(ast.parse(path.read_text()))
     objects = [_object(node, name) for node in tree.body]
     if not any(objects):
         return ""
@@ -114,6 +114,31 @@ def _module(path: Path, name: str, digest: str) -> str:
     about = _docstring(ast.get_docstring(tree))
     head = f"{title}\n{'-' * len(title)}\n\n.. py:module:: {name}"
     return "\n\n".join(part for part in (head, about, *objects) if part)
+
+
+def qualified(tree: ast.Module) -> ast.Module:
+    """Return a module's tree whose annotations name our own classes in full: `~reprise.rules.Rule`.
+
+    Sphinx shows the last word of such a name and makes it a link.
+    """
+    ours = {
+        alias.asname or alias.name: f"{node.module}.{alias.name}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("reprise.")
+        for alias in node.names
+    }
+
+    class Qualify(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.expr:
+            if node.id not in ours:
+                return node
+            return ast.UnaryOp(ast.Invert(), ast.parse(ours[node.id], mode="eval").body)
+
+    for node in ast.walk(tree):
+        for field in ("annotation", "returns"):
+            if (found := getattr(node, field, None)) is not None:
+                setattr(node, field, Qualify().visit(found))
+    return tree
 
 
 def _object(node: ast.stmt, module: str) -> str:
