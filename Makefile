@@ -23,7 +23,7 @@ pdf: setup  ## make the book and print it to _build/reprise.pdf (needs Chromium)
 
 test: setup lint  ## lint and unit tests
 	@$(REPRISE) assets --fetch --for tests
-	@$(BIN)/python -m pytest -n auto $(TESTS)
+	@$(BIN)/python -m pytest -n auto --dist loadgroup $(TESTS)
 
 lint: setup
 	@$(BIN)/ruff check

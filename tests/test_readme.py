@@ -94,7 +94,7 @@ def test_help_lists_every_target():
         (["bench", "C=x"], 'reprise bench "$C"'),
         (["serve"], "reprise serve"),
         (["assets"], "reprise assets"),
-        (["test"], "pytest -n auto"),
+        (["test"], "pytest -n auto --dist loadgroup"),
     ],
 )
 def test_a_target_calls_its_command(words, command):
