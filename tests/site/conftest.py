@@ -95,6 +95,11 @@ class Publication:
     address: str = ""
 
     @property
+    def chapters(self) -> dict[str, tuple[str, str]]:
+        """Return slug -> rule and verdict of its second claim."""
+        return CHAPTERS
+
+    @property
     def site(self) -> Path:
         return self.root / "_build" / "html"
 
@@ -181,7 +186,10 @@ class Tab:
     def open(self, name: str) -> object:
         """Open a page of the site and wait until it is still."""
         self.page.goto(f"{self.base}/{name}", wait_until="load")
-        self.page.evaluate("() => window.MathJax?.startup?.promise?.then(() => true)")
+        # Not `evaluate`, which waits for ever.
+        self.page.wait_for_function(
+            "async () => { await window.MathJax?.startup?.promise; return true; }"
+        )
         return self.page
 
 

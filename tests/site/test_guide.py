@@ -1,0 +1,73 @@
+"""What the guide tells readers to type exists, and its examples run."""
+
+import ast
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from reprise.pipeline.cli import app
+
+ROOT = Path(__file__).resolve().parents[2]
+GUIDE = sorted((ROOT / "book" / "guide").glob("*.md"))
+TEXT = "\n".join(path.read_text() for path in GUIDE)
+SOURCES = "\n".join(
+    path.read_text()
+    for path in (*(ROOT / "src").rglob("*.py"), *(ROOT / "tests" / "site").glob("*.py"))
+)
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", TEXT, flags=re.M | re.S)
+
+
+def test_every_target_of_make_exists():
+    targets = set(re.findall(r"^([a-z]+):.*## ", (ROOT / "Makefile").read_text(), flags=re.M))
+    shell = "\n".join(blocks("sh"))
+    named = set(re.findall(r"\bmake ([a-z]+)", shell)) | set(re.findall(r"`make ([a-z]+)", TEXT))
+    assert len(named) > 8
+    assert named <= targets
+
+
+def test_every_command_exists():
+    known = {command.name or command.callback.__name__ for command in app.registered_commands}
+    assert set(re.findall(r"`(?:\.venv/bin/)?reprise ([a-z]+)", TEXT)) <= known
+
+
+def test_every_variable_is_read_somewhere():
+    for name in set(re.findall(r"\b(?:REPRISE|DASK)_[A-Z_]+\b", TEXT)):
+        assert f'"{name}"' in SOURCES, name
+
+
+def test_every_module_and_name_exists():
+    for name in set(re.findall(r"`(reprise(?:\.[a-z_]\w*)+)`", TEXT)):
+        importlib.import_module(name)
+
+
+@pytest.mark.parametrize("code", blocks("python"))
+def test_every_example_is_python(code):
+    ast.parse(code)
+
+
+def test_the_example_of_reuse_runs_and_learns():
+    code = next(code for code in blocks("python") if "FSGDM" in code)
+    made = {}
+    exec(code.replace("n_steps, n_stages = 1000", "n_steps, n_stages = 200"), made)
+    assert made["loss"].item() < 0.05
+
+
+@pytest.mark.parametrize("command", ["scheduler", "worker"])
+def test_the_commands_of_dask_take_the_guides_options(command):
+    from distributed.cli import dask_scheduler, dask_worker
+
+    line = re.search(rf"^\.venv/bin/dask {command} (.*?)(?:#.*)?$", TEXT, flags=re.M)[1]
+    main = {"scheduler": dask_scheduler, "worker": dask_worker}[command].main
+    main.make_context(command, line.split())  # raises for an unknown option
+
+
+def test_help_lists_what_the_guide_counts_on():
+    printed = CliRunner().invoke(app, ["--help"]).output
+    for name in ("book", "run", "try", "full", "verify", "accept", "status", "lab", "pdf"):
+        assert re.search(rf"\b{name}\b", printed), name
