@@ -19,6 +19,7 @@ COMMANDS = {command.name or command.callback.__name__ for command in app.registe
 # Where each is run: a file, and a text that must stand in it.
 RUN = {
     "book": (".ci/run", "make book"),
+    "pdf": ("tests/site/test_site.py", '"pdf"'),
     "test": (".ci/run", "make test"),
     "verify": (".ci/run", "make verify"),
     "chapter": ("tests/pipeline/test_front.py", '"run"'),
@@ -85,6 +86,7 @@ def test_help_lists_every_target():
         (["try", "C=x", "P=n_seeds=3 c=0.1"], 'reprise try "$C" $P'),
         (["full", "C=x"], 'reprise full "$C"'),
         (["full", "C=x", "E=e3"], 'reprise full "$C" --experiment "$E"'),
+        (["pdf"], "reprise pdf"),
         (["verify"], "reprise verify"),
         (["accept", "C=x", "WHY=better"], 'reprise accept "$C" --why "$WHY"'),
         (["status"], "reprise status"),

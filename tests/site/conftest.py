@@ -227,6 +227,7 @@ def tab(browser, publication):
 
     yield make
     trouble = [line for _, own in made for line in own.trouble]
-    for context, _ in made:
+    for context, own in made:
+        own.page.wait_for_load_state("load")  # to close one that is on its way may hang
         context.close()
     assert trouble == []
