@@ -195,3 +195,19 @@ def test_binder_and_the_dev_container_use_what_exists():
     assert "make setup" in container["postCreateCommand"]
     minor = re.search(r"python:(\d+\.\d+)", container["image"])[1]
     assert (folder / "runtime.txt").read_text().strip() == f"python-{minor}"
+
+
+@pytest.mark.parametrize(
+    ("name", "least", "used_in"),
+    [
+        ("book/_static/social.png", (1200, 630), "src/reprise/sphinx_ext.py"),
+        (".github/book.png", (800, 800), "README.md"),
+    ],
+)
+def test_the_pictures_of_the_book_are_there(name, least, used_in):
+    head = (ROOT / name).read_bytes()[:24]
+    assert head[:8] == b"\x89PNG\r\n\x1a\n"
+    width, height = (int.from_bytes(head[start : start + 4], "big") for start in (16, 20))
+    assert width >= least[0]
+    assert height >= least[1]
+    assert name.rsplit("/", 1)[1] in (ROOT / used_in).read_text()
