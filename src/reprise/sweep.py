@@ -238,7 +238,7 @@ def check_scheduler(address: str, *, timeout: float = 5.0) -> None:
 
     Parameters
     ----------
-    address : such as "tcp://10.0.0.5:8786" or "10.0.0.5:8786"
+    address : such as ``tcp://10.0.0.5:8786`` or ``10.0.0.5:8786``
     timeout : seconds
     """
     parts = urlsplit(address if "://" in address else f"tcp://{address}")

@@ -227,8 +227,7 @@ def tab(browser, publication):
     yield make
     trouble = [line for own in made for line in own.trouble]
     for own in made:
-        # Not closed: Chromium may hang in that, and Playwright would wait for ever; the browser's
-        # own end takes them all.
+        # Not closed: Chromium may hang in that, and Playwright would wait for ever. The browser's
+        # own end, which may kill, takes them all.
         own.page.wait_for_load_state("load")
-        own.page.goto("about:blank")
     assert trouble == []

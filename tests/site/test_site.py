@@ -129,9 +129,8 @@ def test_every_chapter_offers_notebook_tables_and_figures(publication):
 
 def test_only_parts_that_have_chapters_are_shown(publication):
     toc = yaml.safe_load((publication.root / "_build" / "stage" / "_toc.yml").read_text())
-    captions = [part["caption"] for part in toc["parts"]]
-    assert captions[: len(publication.chapters)] == list(PARTS[: len(publication.chapters)])
-    assert not set(PARTS[len(publication.chapters) :]) & set(captions)
+    shown = [part["caption"] for part in toc["parts"] if part["caption"] in PARTS]
+    assert shown == list(PARTS[: len(publication.chapters)])
     front = (publication.site / "index.html").read_text()
     assert all(part not in front for part in PARTS[len(publication.chapters) :])
 

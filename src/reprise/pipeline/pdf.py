@@ -94,6 +94,6 @@ def joined(page: str) -> str:
     Raw HTML keeps the addresses that it had on its own page.
     """
     page = re.sub(r'((?:href|src)=")(?:\.\./)+', r"\1", page)
-    page = re.sub(r'(href=")(?:book/)?[\w/-]+\.html(#[\w-]+")', r"\1\2", page)
+    page = re.sub(r'(href=")(?:book/)?[\w/-]+\.html(#[\w.-]+")', r"\1\2", page)
     page = re.sub(r'(href=")(book/[\w/-]+|index)\.html(?:#[^"]*)?"', r'\1#document-\2"', page)
     return page.replace(' loading="lazy"', "")
