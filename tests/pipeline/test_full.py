@@ -6,6 +6,7 @@ import pytest
 
 from reprise import results
 from reprise.pipeline import book, full
+from reprise.pipeline.accept import read_changes
 from reprise.pipeline.book import UserError
 
 # A second experiment of beta: like the first, but it fails after its first seed.
@@ -46,6 +47,56 @@ def test_a_full_run_leaves_table_provenance_and_claims(mini):
     # Nothing of its worktree is left.
     assert len(worktrees(mini)) == 1
     assert [p.name for p in mini.path("_build/worktree").iterdir()] == ["beta.lock"]
+
+
+def claim(verdict, value=None):
+    return {"C1": {"verdict": verdict, "estimates": {"gain": {"value": value}} if value else {}}}
+
+
+def tables(commit, *names):
+    return {name: {"commit": commit, "date": f"2026-01-0{name[1]}T00:00:00Z"} for name in names}
+
+
+def test_a_full_run_tells_the_history_what_it_changed(mini):
+    (entry,) = [
+        entry
+        for entry in read_changes(stored(mini).parent / "changes.json")
+        if entry["profile"] == "full"
+    ]
+    assert entry["why"] == "Full run of e1."
+    verdicts = [change for change in entry["changes"] if change["what"].endswith(": verdict")]
+    known = results.read_json(stored(mini) / "claims.json", "claims")["claims"]
+    assert {v["what"]: v["new"] for v in verdicts} == {
+        f"{one['id']}: verdict": one["verdict"] for one in known
+    }
+
+
+def test_tables_of_one_commit_make_one_entry_and_those_of_the_next_another():
+    first = full.remember([], {}, claim("not tested"), tables("a", "e1"))
+    second = full.remember(first, claim("not tested"), claim("partly", 2.0), tables("a", "e2"))
+    (entry,) = second
+    assert entry["why"] == "Full run of e1, e2."
+    assert entry["date"] == "2026-01-02T00:00:00Z"
+    assert entry["changes"] == [
+        {"what": "C1: verdict", "old": None, "new": "partly"},
+        {"what": "C1: gain", "old": None, "new": 2.0},
+    ]
+    # The same again changes nothing, as after a kill between two writes.
+    assert full.remember(second, claim("partly", 2.0), claim("partly", 2.0), tables("a", "e2")) == (
+        second
+    )
+    third = full.remember(second, claim("partly", 2.0), claim("partly", 3.0), tables("b", "e2"))
+    assert third[:1] == second
+    assert third[1]["changes"] == [{"what": "C1: gain", "old": 2.0, "new": 3.0}]
+    # What comes back to where it was is no change.
+    assert full.remember(third, claim("partly", 3.0), claim("partly", 2.0), tables("b", "e3")) == (
+        second
+    )
+    # An entry of the quick reference is never taken into one of a full run.
+    quick = [{"date": "", "why": "x", "profile": "quick", "changes": []}]
+    longer = full.remember(quick, {}, claim("partly"), tables("a", "e1"))
+    assert longer[:1] == quick
+    assert len(longer) == 2
 
 
 def test_the_committed_version_runs_and_uncommitted_changes_are_warned_of(mini):

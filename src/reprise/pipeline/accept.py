@@ -73,15 +73,7 @@ def difference(item: Chapter, old_folder: Path | None, new_folder: Path) -> list
     results.Corrupt
         When a file of either folder is damaged.
     """
-    old_claims = claims_of(old_folder) if old_folder else {}
-    new_claims = claims_of(new_folder)
-    found: list[Change] = []
-    for claim in sorted({*old_claims, *new_claims}):
-        before, after = old_claims.get(claim, {}), new_claims.get(claim, {})
-        found.append(_change(f"{claim}: verdict", before.get("verdict"), after.get("verdict")))
-        numbers = [_numbers(side) for side in (before, after)]
-        for name in sorted({*numbers[0], *numbers[1]}):
-            found.append(_change(f"{claim}: {name}", numbers[0].get(name), numbers[1].get(name)))
+    found = claim_changes(claims_of(old_folder) if old_folder else {}, claims_of(new_folder))
     old = results.read_run(old_folder) if old_folder else None
     new = results.read_run(new_folder)
     if new is None:
@@ -92,6 +84,20 @@ def difference(item: Chapter, old_folder: Path | None, new_folder: Path) -> list
         found += _tables(
             name, before, new["experiments"], old_folder, new_folder, configs.get(name)
         )
+    return found
+
+
+def claim_changes(
+    old: Mapping[str, Mapping[str, object]], new: Mapping[str, Mapping[str, object]]
+) -> list[Change]:
+    """Return old and new of the verdict and every estimate of claims: id -> as `claims.json`."""
+    found = []
+    for claim in sorted({*old, *new}):
+        before, after = old.get(claim, {}), new.get(claim, {})
+        found.append(_change(f"{claim}: verdict", before.get("verdict"), after.get("verdict")))
+        numbers = [_numbers(side) for side in (before, after)]
+        for name in sorted({*numbers[0], *numbers[1]}):
+            found.append(_change(f"{claim}: {name}", numbers[0].get(name), numbers[1].get(name)))
     return found
 
 

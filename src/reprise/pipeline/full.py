@@ -12,7 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from reprise import paths
@@ -133,13 +133,18 @@ def store(item: Chapter, out: Path, target: Path) -> list[str]:
         if old != entry["file"]:
             (target / old).unlink(missing_ok=True)
     if new:
-        judge(item, target)
+        judge(item, target, new)
     return list(new)
 
 
-def judge(item: Chapter, target: Path) -> None:
-    """Judge all claims by the stored full tables and write `claims.json` beside them."""
+def judge(item: Chapter, target: Path, new: Mapping[str, Mapping[str, object]]) -> None:
+    """Judge all claims by the stored full tables and write `claims.json` beside them.
+
+    What that changes goes to the history first: `new` are the tables that made it, by experiment.
+    """
     from reprise import claims, results
+    from reprise.pipeline.accept import read_changes
+    from reprise.pipeline.verify import claims_of
 
     module = item.load("claims")
     entries = results.read_run(target)["experiments"]
@@ -152,7 +157,55 @@ def judge(item: Chapter, target: Path) -> None:
         digests={name: entry["digest"] for name, entry in entries.items()},
         date=results.now(),
     )
+    after = {claim["id"]: claim for claim in document["claims"]}
+    log = target.parent / "changes.json"
+    history = read_changes(log)
+    if (longer := remember(history, claims_of(target), after, new)) != history:
+        results.write_json(log, longer)
     results.write_json(target / "claims.json", document)
+
+
+def remember(
+    history: Sequence[Mapping[str, object]],
+    old: Mapping[str, Mapping[str, object]],
+    new: Mapping[str, Mapping[str, object]],
+    tables: Mapping[str, Mapping[str, object]],
+) -> list[Mapping[str, object]]:
+    """Return a history of results with what new full tables changed.
+
+    The tables of one commit make one entry, however often their run was cut off: it goes from
+    what was before the first of them to what is after the last.
+
+    Parameters
+    ----------
+    history : entries of `changes.json`
+    old, new : the claims before and after, id -> as in `claims.json`
+    tables : entries of `run.json`, by experiment
+    """
+    from reprise.pipeline.accept import claim_changes
+
+    commits = sorted({str(entry["commit"]) for entry in tables.values()})
+    moved = {change["what"]: change for change in claim_changes(old, new)}
+    names, entries = set(tables), list(history)
+    if entries and (entries[-1]["profile"], entries[-1].get("commits")) == ("full", commits):
+        last = entries.pop()
+        names |= set(last["experiments"])
+        for first in last["changes"]:
+            now = moved.get(first["what"], {"new": first["new"]})
+            moved[first["what"]] = {**first, "new": now["new"]}
+    changes = [change for change in moved.values() if change["old"] != change["new"]]
+    if changes:
+        entries.append(
+            {
+                "date": max(str(entry["date"]) for entry in tables.values()),
+                "why": f"Full run of {', '.join(sorted(names))}.",
+                "profile": "full",
+                "commits": commits,
+                "experiments": sorted(names),
+                "changes": changes,
+            }
+        )
+    return entries
 
 
 # --- the worktree -----------------------------------------------------------------------------
