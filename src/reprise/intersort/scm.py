@@ -1,7 +1,7 @@
 """Random structural causal models and samples of them, with hard stochastic interventions.
 
-A variable is `x_j = f_j(parents, noise)`. Under do(X_k := N~_k) it takes a value drawn anew in every
-row, sign included, whatever its parents are: a target's mean goes to 0 and its spread grows.
+A variable is `x_j = f_j(parents, noise)`. Under do(X_k := N~_k) it takes a value drawn anew in
+every row, sign included, whatever its parents are: a target's mean goes to 0 and its spread grows.
 """
 
 from __future__ import annotations
