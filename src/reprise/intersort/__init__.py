@@ -25,6 +25,8 @@ _EXPORTS = {
     "move_gains": "score",
     "order_score": "score",
     "pair_weights": "score",
+    "grn_trajectory": "grn",
+    "simulate_grn": "grn",
     "iter_scm": "scm",
     "linear_weights": "scm",
     "simulate_scm": "scm",
