@@ -19,6 +19,7 @@ _EXPORTS = {
     "ease_order": "baselines",
     "random_order": "baselines",
     "variance_order": "baselines",
+    "dcdi_order": "dcdi",
     "choose_eps": "distances",
     "mock_distances": "distances",
     "null_distances": "distances",
