@@ -46,18 +46,34 @@ def test_rtol_fails_just_above_its_size():
     assert (found.failed, found.old, found.where) == (1, 100.0, "method=a, seed=0")
 
 
-def test_statistical_allows_k_standard_errors_of_the_stored_spread():
-    old = table({"a": [1.0, 2.0, 3.0]})  # spread 1, standard error 0.577
-    assert one(old, table({"a": [3.2, 4.2, 5.2]}), "statistical:4").ok
-    found = one(old, table({"a": [3.4, 4.4, 5.4]}), "statistical:4")
+def test_statistical_allows_k_standard_errors_of_the_difference():
+    old = table({"a": [1.0, 2.0, 3.0]})  # spread 1; of the difference of two means: 0.816
+    assert one(old, table({"a": [4.2, 5.2, 6.2]}), "statistical:4").ok
+    found = one(old, table({"a": [4.4, 5.4, 6.4]}), "statistical:4")
     assert not found.ok
-    assert found.share == pytest.approx(2.4 / (4 / np.sqrt(3)))
+    assert found.share == pytest.approx(3.4 / (4 * np.sqrt(2 / 3)))
 
 
 def test_statistical_compares_each_condition_by_its_own_spread():
-    old = table({"a": [1.0, 2.0, 3.0], "b": [5.0, 5.01, 5.02]})
-    found = one(old, table({"a": [1.5, 2.5, 3.5], "b": [5.5, 5.51, 5.52]}), "statistical:4")
-    assert (found.compared, found.moved, found.failed, found.where) == (2, 2, 1, "method=b")
+    quiet = {name: [5.0, 5.01, 5.02] for name in "bcde"}
+    old = table({"a": [1.0, 2.0, 3.0], **quiet})
+    moved = {"a": [1.5, 2.5, 3.5], **quiet, "b": [5.5, 5.51, 5.52]}
+    found = one(old, table(moved), "statistical:4")
+    assert (found.compared, found.moved, found.failed, found.where) == (5, 2, 1, "method=b")
+
+
+def test_a_condition_whose_few_seeds_agree_by_chance_has_the_spread_of_the_others():
+    """So does one that diverged on the stored machine, and is at chance level with every seed."""
+    usual = {name: [0.70, 0.72, 0.74] for name in "abc"}
+    old = table({**usual, "stuck": [0.1, 0.1, 0.1]})
+    assert one(old, table({**usual, "stuck": [0.1, 0.1, 0.103]}), "statistical:4").ok
+    assert not one(old, table({**usual, "stuck": [0.2, 0.2, 0.2]}), "statistical:4").ok
+
+
+def test_what_should_be_zero_may_move_by_the_rounding_of_the_column():
+    old = table({"a": [3.0], "b": [1.7e-17]})
+    assert one(old, table({"a": [3.0], "b": [-2.1e-17]}), "statistical:4").ok
+    assert not one(old, table({"a": [3.0], "b": [1e-6]}), "statistical:4").ok
 
 
 @pytest.mark.parametrize("values", [[2.0, 2.0, 2.0], [2.0]])

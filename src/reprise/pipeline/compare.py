@@ -5,8 +5,12 @@
 | `exact`         | the same value                                                         |
 | `rtol:x`        | abs(new - old) <= x * max(abs(old), abs(new))                          |
 | `statistical:k` | per condition (the keys without `seed`): the means differ by at most k |
-|                 | standard errors of the stored spread over seeds                        |
+|                 | standard errors of their difference, from the stored spread over seeds |
 | `timing`        | never compared                                                         |
+
+Another processor rounds otherwise, and training makes that a run of its own: both means are random.
+Few seeds tell little of a condition's spread, at worst nothing where all ended alike; so it counts
+for no less than the upper quartile of the column's conditions.
 """
 
 from __future__ import annotations
@@ -22,7 +26,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TOLERANCE = re.compile(r"^(exact|timing|(?:rtol|statistical):(?:\d+\.?\d*|\.\d+)(?:e-?\d+)?)$")
-# Where the stored seeds don't differ at all (or there is one), rounding is all that may move.
+# Where no stored seeds differ (or there is one), rounding is all that may move; it is that of the
+# column's largest numbers, since a sum that should be 0 has no size of its own.
 ROUNDING = 1e-9
 
 
@@ -160,9 +165,11 @@ def _means(
         one = np.zeros(len(old), int)
         a, b = old.groupby(one), new.groupby(one)
     means = [g.mean() for g in (a, b)]
-    spread = np.nan_to_num(a.std(ddof=1).to_numpy(float))  # one seed: none
-    error = spread / np.sqrt(np.maximum(a.count().to_numpy(float), 1))
-    size = np.nan_to_num(np.maximum(*(np.abs(m.to_numpy(float)) for m in means)))
+    spread = a.std(ddof=1).to_numpy(float)  # one seed: none
+    known = spread[np.isfinite(spread)]
+    spread = np.maximum(np.nan_to_num(spread), np.quantile(known, 0.75) if known.size else 0.0)
+    error = spread * np.sqrt(2 / np.maximum(a.count().to_numpy(float), 1))
+    size = np.nan_to_num(np.abs(means[0].to_numpy(float))).max(initial=0.0)
     return means[0], means[1], np.maximum(k * error, ROUNDING * size)
 
 

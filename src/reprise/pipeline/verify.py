@@ -186,8 +186,9 @@ def allowance(
 ) -> float | None:
     """Return how far a claim's estimates may move by their columns' tolerances.
 
-    `statistical:k` moves an estimate over seeds by k of its standard errors, `rtol:x` by x times
-    its size; the widest counts. None when all columns behind it are timings.
+    `statistical:k` moves an estimate over seeds by k standard errors of the difference of two such
+    runs, `rtol:x` by x times its size; the widest counts. None when all columns behind it are
+    timings.
     """
     rooms, kinds = [0.0], set()
     for name, estimate in claim["estimates"].items():
@@ -205,7 +206,7 @@ def allowance(
         error = (ends[2] - ends[0]) / 4 if error is None else float(error)
         for kind, size in tolerances:
             if kind == "statistical":
-                rooms.append(size * error)
+                rooms.append(size * error * 2**0.5)
             elif kind == "rtol":
                 rooms.append(size * max(map(abs, ends)))
     return None if kinds == {"timing"} else max(rooms)
