@@ -17,7 +17,13 @@ from reprise.intersort.distances import (
     wasserstein_matrix,
 )
 from reprise.intersort.graphs import positions
-from reprise.intersort.score import pair_weights, require_at_least_zero, require_distances
+from reprise.intersort.score import (
+    order_score,
+    pair_weights,
+    require_at_least_zero,
+    require_distances,
+    require_targets,
+)
 from reprise.intersort.search import RULES, fan_out_order, local_search, sort_ranking
 
 if TYPE_CHECKING:
@@ -171,7 +177,7 @@ class Intersort:
         D = require_distances(D)
         d = len(D)
         W = pair_weights(D, targets, eps=eps, c=self.c)
-        rows = np.arange(d) if targets is None else np.asarray(targets, dtype=np.intp)
+        rows = require_targets(targets, d)
         known = np.zeros((d, d))
         known[rows] = D[rows]
         np.fill_diagonal(known, 0.0)
@@ -196,8 +202,7 @@ class Intersort:
             n_moves += found.n_moves
         self.eps_, self.D_, self.W_, self.start_ = eps, known, W, start
         self.order_, self.n_moves_, self.converged_ = found.order, n_moves, found.converged
-        self.score_ = float(np.triu(W[np.ix_(found.order, found.order)], k=1).sum())
-        self.targets_ = np.unique(rows)
+        self.score_, self.targets_ = order_score(found.order, W), rows
         return self
 
     @property

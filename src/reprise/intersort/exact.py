@@ -119,7 +119,9 @@ def exact_order_milp(W: ArrayLike, *, time_limit: float = 60) -> ExactResult:
     gain, base = W[i, j] - W[j, i], float(W[j, i].sum())
     column = np.zeros((d, d), dtype=np.intp)
     column[i, j] = np.arange(len(i))
-    first, second, third = map(np.array, _triples(d))
+    first, second, third = (
+        np.array(list(itertools.combinations(range(d), 3)), np.intp).reshape(-1, 3).T
+    )
     triples = np.stack([column[first, second], column[second, third], column[first, third]])
     rows = np.zeros(triples.shape[1], dtype=bool)
     # No order is better than to win every pair.
@@ -162,11 +164,6 @@ def exact_order_milp(W: ArrayLike, *, time_limit: float = 60) -> ExactResult:
     gap = max(upper - score, 0.0)
     proven = gap <= 1e-6 * max(1.0, abs(upper))
     return ExactResult(order, score, max(upper, score), gap, bool(proven))
-
-
-def _triples(d: int) -> tuple[list[int], list[int], list[int]]:
-    found = np.array(list(itertools.combinations(range(d), 3)), dtype=np.intp).reshape(-1, 3)
-    return tuple(found.T)
 
 
 def _solve(gain: Matrix, triples: NDArray, integral: int, seconds: float) -> OptimizeResult:

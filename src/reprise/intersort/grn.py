@@ -193,7 +193,7 @@ def _run(
             constant = np.zeros(types)
         else:
             constant = b[g]
-        at_means = constant + _hill_sum(means[parents], halves[parents], strength)
+        at_means = _production(constant, means[parents], halves[parents], strength)
         noise = rng.standard_normal((n_steps, 2, types))
         x[g] = _langevin(
             at_means / DECAY, constant, x[parents], halves[parents], strength, q, dt, clip, noise
@@ -204,12 +204,23 @@ def _run(
     return x.transpose(1, 0, 2), halves
 
 
-def _hill_sum(x: Matrix, half: Matrix, strength: Matrix) -> Matrix:
-    """Return the sum of |K| hill(x) over regulators, [types]: x [regulators, types]."""
-    square = half[:, None] ** 2 + x**2
-    hill = np.divide(x**2, square, out=np.zeros_like(x), where=square > 0)
-    hill = np.where(strength[:, None] < 0, 1 - hill, hill)
-    return (np.abs(strength)[:, None] * hill).sum(axis=0)
+@numba.njit(cache=True)
+def _regulated(x: float, half: float, strength: float) -> float:
+    """Return |K| hill(x), or |K| (1 - hill(x)) of a repressor: what a regulator adds to P."""
+    square = x**2
+    whole = half**2 + square
+    hill = square / whole if whole > 0 else 0.0
+    return strength * hill if strength > 0 else -strength * (1 - hill)
+
+
+@numba.njit(cache=True)
+def _production(constant: NDArray, x: NDArray, half: NDArray, strength: NDArray) -> NDArray:
+    """Return P, [types], at regulators x [regulators, types]."""
+    made = constant.copy()
+    for p in range(len(strength)):
+        for k in range(len(made)):
+            made[k] += _regulated(x[p, k], half[p], strength[p])
+    return made
 
 
 @numba.njit(cache=True)
@@ -234,10 +245,7 @@ def _langevin(
             now = x[t - 1, k]
             made = constant[k]
             for p in range(len(strength)):
-                square = regulators[p, t - 1, k] ** 2
-                whole = half[p] ** 2 + square
-                hill = square / whole if whole > 0 else 0.0
-                made += strength[p] * hill if strength[p] > 0 else -strength[p] * (1 - hill)
+                made += _regulated(regulators[p, t - 1, k], half[p], strength[p])
             lost = DECAY * now
             shake = np.sqrt(made) * noise[t, 0, k] + np.sqrt(max(lost, 0.0)) * noise[t, 1, k]
             then = now + dt * (made - lost) + root * shake

@@ -29,7 +29,8 @@ def bound_b0(A: ArrayLike, p: float) -> float:
     ValueError
         For a cyclic A or p outside [0, 1]; so do all bounds.
     """
-    return float(_power(A, p, np.full(np.shape(A), 2)))
+    ancestor_matrix(A)
+    return _power(A, p, 2)
 
 
 def bound_int(A: ArrayLike, p: float) -> float:
@@ -38,7 +39,7 @@ def bound_int(A: ArrayLike, p: float) -> float:
     Neither end nor anything on a directed path between them is a target.
     """
     R = ancestor_matrix(A).astype(np.int64)
-    return float(_power(A, p, 2 + R @ R))
+    return _power(A, p, 2 + R @ R)
 
 
 def bound_diff(A: ArrayLike, p: float) -> float:
@@ -48,20 +49,20 @@ def bound_diff(A: ArrayLike, p: float) -> float:
     for every optimum.
     """
     R = ancestor_matrix(A).astype(np.int64)
-    return float(_power(A, p, 1 + (1 - R).T @ R))
+    return _power(A, p, 1 + (1 - R).T @ R)
 
 
 def bound_parents(A: ArrayLike, p: float) -> float:
     """Return B_par = sum over i -> j of (1 - p)^(1 + |PA(j) - PA(i)|): only children react."""
     ancestor_matrix(A)
     A = require_graph(A).astype(np.int64)
-    return float(_power(A, p, 1 + (1 - A).T @ A))
+    return _power(A, p, 1 + (1 - A).T @ A)
 
 
-def _power(A: ArrayLike, p: float, exponent: NDArray[np.int64]) -> float:
-    ancestor_matrix(A)
+def _power(A: ArrayLike, p: float, exponent: NDArray[np.int64] | int) -> float:
+    """Return the sum of (1 - p)^exponent over the edges."""
     require_probability(p)
-    return (np.asarray(A) * (1.0 - p) ** exponent).sum()
+    return float((np.asarray(A) * (1.0 - p) ** exponent).sum())
 
 
 def undecided_edges(A: ArrayLike, targets: ArrayLike | None) -> NDArray[np.intp]:
